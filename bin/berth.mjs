@@ -11,7 +11,7 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 15)
 
 // `npx berth` comes here with whatever Node the machine has, and perhaps before anything was installed. After an upgrade the lock file is
-// newer than npm's list of what it installed, and nobody may have compared them: npm leaves out `prestart` where `ignore-scripts` is set.
+// newer than npm's list of what it installed, and they may never have been compared: npm leaves out `prestart` where `ignore-scripts` is set.
 if (!existsSync(RUNTIME) || isStale()) {
   const { spawnSync } = await import('node:child_process')
   const install = fileURLToPath(new URL('../scripts/install.mjs', import.meta.url))

@@ -9,7 +9,7 @@ const NAME = join('.cache', 'berth-compiled')
 
 /**
  * Gives a folder below the first of `homes` that is safe, made when it is not there; undefined when none is. Safe: it and each
- * folder up to the home belongs to who runs this and nobody else can write there, and no link leads out of the home. On systems
+ * folder up to the home belongs to the user of this process and no other user can write there, and no link leads out of the home. On systems
  * without owners (Windows) none is.
  */
 export function compileCacheIn(homes) {
@@ -21,7 +21,7 @@ function folderIn(named) {
   try {
     const home = realpathSync(named)
     const folder = join(home, NAME)
-    // Nothing is made in a folder of somebody else, such as that of the service when root asks for a backup.
+    // Nothing is created in a folder of another user, such as that of the service when root asks for a backup.
     if (!isOurs(home)) return undefined
     for (const each of [dirname(folder), folder]) {
       if (lstatSync(each, { throwIfNoEntry: false }) === undefined) mkdirSync(each, { mode: 0o700 })

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `berth` of the npm package, where it is bin/berth.mjs beside one file with the whole program (scripts/release/package.ts).
+// `berth` of the npm package, where it is bin/berth.mjs next to one file with the whole program (scripts/release/package.ts).
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { compileCacheIn } from './compile-cache.mjs'

@@ -1,4 +1,4 @@
-/** The clients that people own, as they are published: what they are called here, and what npm is asked for. */
+/** The clients that users have, as they are published: their names here, and the npm packages. */
 
 /** Oldest first. */
 export const SDK_VERSIONS = [
@@ -38,7 +38,7 @@ const READERS: readonly Client[] = [
   { name: 'openapi-hey', package: '@hey-api/openapi-ts', version: '0.99.0', overrides: { typescript: '5.9.3' } },
 ]
 
-/** Those that the short form of a run drives: what people have most, and the newest. */
+/** The clients of the short form of a run: the most common ones, and the newest. */
 export const IN_SHORT: ReadonlySet<string> = new Set(['sdk-1.16.0', 'sdk-1.28.35', 'cli-39.1.3', 'cli-64.0.2'])
 
 export const CLIENTS: readonly Client[] = [

@@ -1,4 +1,4 @@
-/** Installs a client of other people outside Berth's dependencies. Used by test-clients.ts and test-smoke.ts. */
+/** Installs a third-party client outside Berth's dependencies. Used by test-clients.ts and test-smoke.ts. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -28,7 +28,7 @@ if (!existsSync(RUNTIME) || lacking().length > 0) {
   // npm passes over a package that it may leave out, also when its content has not the hash of the lock file.
   if (!existsSync(RUNTIME)) {
     console.error(
-      `berth: npm did not install the runtime for ${process.platform}-${process.arch}: there is none, or what the registry gave has not the SHA-512 of package-lock.json (see the log of npm)`,
+      `berth: npm did not install the runtime for ${process.platform}-${process.arch}: no package exists for it, or the one from the registry does not have the SHA-512 of package-lock.json (see the log of npm)`,
     )
     process.exit(1)
   }

@@ -1,5 +1,5 @@
 /**
- * `npm run release`: makes what people get, in release/. docs/releasing.md. It refuses a work tree that is not clean, a generated document
+ * `npm run release`: makes what users get, in release/. docs/releasing.md. It refuses a work tree that is not clean, a generated document
  * that is stale, a version that CHANGELOG.md does not know, and a red test.
  */
 import { execFileSync, spawnSync } from 'node:child_process'

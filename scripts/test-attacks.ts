@@ -35,7 +35,7 @@ const bounded =
   asked.only === undefined ? run([NAMED_AS_BOUNDS, ...bounds], { ...engines, BERTH_TEST_BOUNDS: 'on' }) : attacked
 console.log(`\n${readFileSync(figures, 'utf8')}attacks: ${Math.round((Date.now() - begun) / 1000)} s`)
 rmSync(scratch, { recursive: true })
-// A signal leaves no status: that is no success.
+// A signal leaves no status: that is not a success.
 process.exit((attacked ?? 1) || (bounded ?? 1))
 
 function run(args: string[], env: Record<string, string>): number | null {

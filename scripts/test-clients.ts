@@ -1,5 +1,5 @@
 /**
- * `npm run test:clients [-- --short] [-- --only <part of a test file's name>] [-- --write]`: installs the clients of other people into
+ * `npm run test:clients [-- --short] [-- --only <part of a test file's name>] [-- --write]`: installs the third-party clients into
  * `.cache/clients`, drives each against Berth on both engines, and compares what was seen with the table in docs/clients.md. `--short`: a
  * few of them.
  */
@@ -41,7 +41,7 @@ for (const client of CLIENTS)
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
 writeFileSync(ledger, '')
-/** For a test that hangs, and no promise. Static builds of somebody else take an hour. */
+/** For a test that hangs, not a promise. The static builds of the client's own repository take an hour. */
 const TIMEOUT_MS = process.env.BERTH_STATIC_FIXTURES === undefined ? 600_000 : 3 * 3_600_000
 const words = ['--test', '--test-global-setup=test/support/postgres.ts', `--test-timeout=${TIMEOUT_MS}`]
 const ran = spawnSync(process.execPath, [...words, ...files], {

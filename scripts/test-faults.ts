@@ -116,7 +116,7 @@ function elapsed(): string {
   return `${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s`
 }
 
-/** How long it was away: half of the times at most, and the longest. */
+/** How long it was unavailable: half of the times at most, and the longest. */
 function backOf({ recoveriesMs }: Found): string[] {
   if (recoveriesMs.length === 0) return ['-', '-']
   const sorted = recoveriesMs.toSorted((a, b) => a - b)

@@ -83,7 +83,7 @@ function lock(): void {
   const file = join(folder, 'running')
   mkdirSync(folder, { recursive: true })
   const other = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
-  if (other > 0 && isRunning(other)) refuse(`another run is under way (process ${other}): wait for it, or end it`)
+  if (other > 0 && isRunning(other)) refuse(`another run is in progress (process ${other}): wait for it, or end it`)
   writeFileSync(file, String(process.pid))
   process.on('exit', () => rmSync(file, { force: true }))
 }

@@ -50,7 +50,7 @@ const failed = failedFiles(first.files, first.outcome)
 const isOnce = named.length > 0 && !asked.includes('--again')
 if (first.status === 0 || isOnce || !isWorthAgain(failed, first.outcome)) process.exit(first.status)
 
-console.log(`\ntried once more, by themselves: ${failed.join(', ')}\n`)
+console.log(`\ntried once more, on their own: ${failed.join(', ')}\n`)
 const second = run(failed, 1)
 const { isGreen, flaky } = judgeSecond(failed, first.outcome, second.outcome)
 console.log()
@@ -89,11 +89,11 @@ function run(files: readonly string[], processes: number): { status: number; fil
   })
   const ran = { files: filesOfQueue(folder), outcome: readOutcome(folder) }
   rmSync(folder, { recursive: true, force: true })
-  // A signal leaves no status: that is no success.
+  // A signal leaves no status: that is not a success.
   return { status: status ?? 1, ...ran }
 }
 
-/** The test files for the changes since a commit, or since the last one. Ends the process where there are none, or the map is missing. */
+/** The test files for the changes since a commit, or since the last one. Ends the process without such files, or where the map is missing. */
 function changedSince(word: string | undefined): string[] {
   const commit = word === undefined || word.startsWith('-') ? 'HEAD' : word
   if (!hasCommit(root, commit)) end(`there is no commit ${commit}`)

@@ -65,7 +65,7 @@ export type Config = {
   teamsBy: Values['BERTH_TEAMS_BY']
   logLevel: string
   testClock: boolean
-  /** Where traces are sent; undefined: there are none. docs/operations.md: Traces. */
+  /** Where traces are sent; undefined: nowhere. docs/operations.md: Traces. */
   traces: TraceReceiver | undefined
   timers: boolean
   /** A restored copy next to production, without effects on external systems. docs/backup.md: Restore next to production. */

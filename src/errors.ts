@@ -15,7 +15,7 @@ export const REFUSALS = {
   integration_configuration_disabled: [
     403,
     'integration_configuration_disabled',
-    'The installation of the integration is disabled until an owner of the team takes it over.',
+    'The installation of the integration is disabled until an owner of the team takes ownership of it.',
   ],
   missing_permission: [403, 'forbidden', "You don't have permission to do this."],
   invalid_client: [401, 'invalid_client', 'The client id or the client secret is wrong.'],
@@ -145,9 +145,9 @@ export const REFUSALS = {
   installation_disabled: [
     409,
     'conflict',
-    'The installation of the webhook is disabled, and nothing is sent to it. An OWNER of the team has to take the installation over first.',
+    'The installation of the webhook is disabled, and nothing is sent to it. An OWNER of the team must take ownership of the installation first.',
   ],
-  endpoint_held: [409, 'conflict', 'The webhook is held: an OWNER of the team has to take it over first.'],
+  endpoint_held: [409, 'conflict', 'The webhook is held: an OWNER of the team must take ownership of it first.'],
   integration_installed: [409, 'conflict', 'The integration is installed.'],
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
   last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],

@@ -15,7 +15,7 @@ const by = {
   ),
   user: Type.Object(
     { id: Nullable(Type.String()) },
-    { description: 'who made the change; `id` is null when it was no user of the account' },
+    { description: 'who made the change; `id` is null when it was not a user of the account' },
   ),
 }
 const project = Type.Object({ id: Type.String(), name: Type.String() })

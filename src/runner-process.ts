@@ -10,7 +10,7 @@ import { type RunningProgram, superviseProgram } from './supervise.ts'
 export type Builds = { config: Config; line: string; isBeside: boolean }
 
 /**
- * Decides how the service builds. Without BERTH_BUILDS a laptop builds where a sandbox starts. A runner beside the service has an in-memory token; with
+ * Decides how the service builds. Without BERTH_BUILDS a laptop builds where a sandbox starts. A runner that the service starts has an in-memory token; with
  * BERTH_RUNNER_TOKEN runners are separate.
  */
 export async function decideBuilds(config: Config): Promise<Builds> {

@@ -1,4 +1,4 @@
-/** Programs that a laptop has beside its service: processes of this program, which end with it. docs/deploying-sites.md: Local use. */
+/** Programs that a service on a laptop starts: processes of this program, which end with it. docs/deploying-sites.md: Local use. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { isSea } from 'node:sea'

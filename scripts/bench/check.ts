@@ -60,7 +60,7 @@ export type Project = { id: string; accountId: string }
 /** The name of a domain by its number. */
 export const hostOf = (n: number) => `site-${String(n).padStart(8, '0')}.example.com`
 
-/** Puts the domains into the store of `env`, whose service is stopped. All lead to one deployment. */
+/** Puts the domains into the store of `env`, whose service is stopped. All point to one deployment. */
 export async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Project): Promise<void> {
   const fail = (error: unknown) => {
     throw error

@@ -37,7 +37,7 @@ export type Words = { settings: Record<string, string>; flags: string[]; paramet
 
 /**
  * Starts a script of the project (or of another place, by its whole path) on this Node and waits until it says where it listens. A file
- * that is no script is a program: it is started directly, and contains the flags.
+ * that is not a script is a program: it is started directly, and contains the flags.
  * `channel`: messages may be sent to it. `words`: those of `npm start` where none are given.
  */
 export async function startServer(

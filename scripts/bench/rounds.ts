@@ -1,4 +1,4 @@
-/** Rounds that alternate, so that a neighbour's noise falls on all sides, and the median of each figure. */
+/** Rounds that alternate, so that a neighbor's noise falls on all sides, and the median of each figure. */
 import type { Asked } from './asked.ts'
 import type { Figures, Loader } from './load.ts'
 

@@ -56,6 +56,6 @@ function compareBehindHaproxy(found: InstancesResult): string[] {
   )
   const lost = Math.max(two.lost, two.lostTogether, two.lostMixed).toFixed(2)
   return [
-    `Two behind HAProxy beside one: gets ${ratios[0]}, creates ${ratios[1]}, both ${ratios[2]}; at most ${lost} of 100 writes were run again.`,
+    `Two behind HAProxy compared with one: gets ${ratios[0]}, creates ${ratios[1]}, both ${ratios[2]}; at most ${lost} of 100 writes were run again.`,
   ]
 }

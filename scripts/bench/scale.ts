@@ -45,7 +45,7 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleResult> 
     for (const asker of askers) for (let warm = 0; warm < REQUESTS / 4; warm++) await asker[name]()
     for (let round = 0; round < ROUNDS; round++) {
       const inRound: number[][] = served.map(() => [])
-      // Request by request in turns: a neighbour's noise falls on all stores.
+      // Request by request in turns: a neighbor's noise falls on all stores.
       for (let request = 0; request < REQUESTS; request++) {
         for (let turn = 0; turn < askers.length; turn++) {
           const at = (turn + request) % askers.length

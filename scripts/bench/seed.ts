@@ -1,6 +1,6 @@
 /**
  * Fills a store by bulk statements, in the program's own schema: accounts with projects, each with variables, a deployment and
- * a verified domain that leads to it. What no measured path reads (audit, events, history and keys of variables) is not made,
+ * a verified domain that points to it. What no measured path reads (audit, events, history and keys of variables) is not made,
  * so that the values do not open.
  */
 import { sql } from 'kysely'
@@ -17,14 +17,14 @@ export const FIRST_STAMP = FIRST_MOMENT * 1024
 const SEALED = `v1.dk_seeded.${'A'.repeat(92)}`
 
 export type Wanted = {
-  /** Accounts of people, and what each has. */
+  /** Accounts of users, and what each has. */
   accounts: number
   projectsEach: number
   /** Of each project. */
   variables: number
   /** One more account that has many projects. They lie among all others. */
   large?: { accountId: string; projects: number }
-  /** Whether each project has a deployment, and a domain that leads to it. */
+  /** Whether each project has a deployment, and a domain that points to it. */
   hosts: boolean
 }
 

@@ -58,7 +58,7 @@ async function makeOthers(folder: string): Promise<Record<string, string>> {
   if (process.platform !== 'linux' || (process.arch !== 'x64' && process.arch !== 'arm64')) return made
   const [built, executable] = [join(folder, 'built'), join(folder, 'berth')]
   makeExecutable((await bundle(EXECUTABLE_ENTRY, VERSION)).code, process.arch, built)
-  // People have a copy. Of a file that was written at once, as the build does, the kernel maps larger pieces than are read: 45 MB that are no memory of the process.
+  // Users run a copy. Of a file that was written at once, as the build does, the kernel maps larger pieces than are read: 45 MB that are not memory of the process.
   copyFileSync(built, executable)
   return { ...made, executable }
 }

@@ -8,7 +8,7 @@ const BOX = { width: 296, head: 26, row: 19, foot: 6, gap: 14 }
 const BETWEEN = 48
 const PANEL = { pad: 16, title: 34, gap: 20 }
 const PANELS_ACROSS = 2
-/** Columns of boxes in a panel, at the least: tables that have no arrow stand where there is room. */
+/** Least number of columns of boxes in a panel: tables that have no arrow stand where there is room. */
 const COLUMNS = 3
 const COLOURS = ['#2563a8', '#8a4b08', '#187a4d', '#7a3fa0', '#a8324e', '#00707a', '#5b5f0a', '#555b66']
 

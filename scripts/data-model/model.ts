@@ -17,7 +17,7 @@ export type Group = { title: string; tables: Table[] }
 
 /** The tables by topic, in the order of the page. A table that is named nowhere here comes to the group of the table that it refers to first. */
 const GROUPS: Record<string, readonly string[]> = {
-  'Accounts and people': [
+  'Accounts and users': [
     ...['account', 'member', 'invitation', 'token', 'session', 'sign_in', 'password_link', 'reserved_slug', 'seen'],
     ...['totp', 'passkey', 'recovery_code', 'half_sign_in', 'spent_challenge', 'site_session'],
   ],

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type Mutant, nameOf } from './mutants.ts'
 
 /**
- * `file`: its name; it may move to another folder. `before`, `after`: the line, without the spaces around it. `equivalent`: no test could tell
- * it from what it came of, so it counts for nothing; otherwise it counts as survived, and does not fail a run.
+ * `file`: its name; it may move to another folder. `before`, `after`: the line, without the spaces around it. `equivalent`: no test could distinguish
+ * it from its original, so it counts for nothing; otherwise it counts as survived, and does not fail a run.
  */
 export type Kept = { file: string; before: string; after: string; equivalent: boolean; reason: string }
 

@@ -17,7 +17,7 @@ export type Mutant = Mutation & {
 
 /**
  * Not mutated: strings. Most name a column or a code, which the types hold, so that no mutant of them compiles; the others are
- * sentences for people.
+ * sentences for users.
  */
 const EXCLUDED = ['StringLiteral']
 /** The version of the mutators: results of another version are recomputed. */

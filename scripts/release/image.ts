@@ -32,7 +32,7 @@ type Keep = (bytes: Buffer | string, mediaType: string) => Described
 /** Of what an image is made for each processor: the file of the executable, and the libraries that it needs. */
 export type Contents = Record<Arch, { executable: string; libraries: readonly Library[] }>
 
-/** Writes the layout into the folder `to`. `licences`: the text of all licences of what is inside. */
+/** Writes the layout into the folder `to`. `licences`: the text of all licenses of what is inside. */
 export function makeImage(contents: Contents, licences: string, source: Source, to: string): void {
   const keep: Keep = (bytes, mediaType) => {
     const digest = hash('sha256', bytes)

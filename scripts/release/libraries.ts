@@ -26,7 +26,7 @@ const ARM64_LIBRARIES = [
 ]
 export const ARM64_PACKAGES = 'libstdc++6-arm64-cross libatomic1-arm64-cross'
 
-/** Gives the first place that has all libraries for arm64. Throws where there is none, with what to install. */
+/** Returns the first directory that has all libraries for arm64. Throws without one, with what to install. */
 export function arm64Place(places = ARM64_PLACES): { folder: string; late: boolean } {
   const place = places.find(({ folder }) => ARM64_LIBRARIES.every((name) => existsSync(join(folder, name))))
   if (place !== undefined) return place

@@ -1,11 +1,11 @@
-/** The licences of all that an artefact holds, as one text. */
+/** The licenses of all parts of an artifact, as one text. */
 import type { Part } from './parts.ts'
 
-/** Longer than the short licences, which readers expect next to each name, in characters. */
+/** Longer than the short licenses, which readers expect next to each name, in characters. */
 const LONG = 5_000
 const LINE = `\n${'-'.repeat(80)}\n`
 
-/** Gives the licences of parts. A long text that several parts have stands at the first of them. */
+/** Returns the licenses of parts. A long text that several parts share is printed at the first of them. */
 export function licencesOf(parts: readonly Part[]): string {
   const owners = new Map<string, string>()
   const textFor = (title: string, text: string) => {

@@ -1,4 +1,4 @@
-/** The npm package: the bundle, its declarations, the command `berth`, and the files for people who run it. */
+/** The npm package: the bundle, its declarations, the command `berth`, and the files for operators. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { archive, compressed, type Entry } from './archive.ts'

@@ -24,7 +24,7 @@ export function billOfMaterials(version: string, parts: readonly Part[]): string
 }
 
 function componentOf({ name, version, licence, purl, sha512, cpe }: Part): object {
-  // An expression of several words is no identifier of SPDX.
+  // An expression of several words is not an identifier of SPDX.
   const licences = licence.includes(' ') ? [{ expression: licence }] : [{ license: { id: licence } }]
   const hashes = sha512 && { hashes: [{ alg: 'SHA-512', content: sha512 }] }
   return { 'bom-ref': purl, type: 'library', name, version, licenses: licences, ...(cpe && { cpe }), purl, ...hashes }
@@ -72,7 +72,7 @@ export function provenanceOf(
   return `${JSON.stringify(statement, null, 2)}\n`
 }
 
-/** Gives the section of CHANGELOG.md for a version; undefined where there is none. */
+/** Returns the section of CHANGELOG.md for a version, or undefined. */
 export function changesOf(version: string): string | undefined {
   const sections = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^(?=## \[)/m)
   return sections.find((section) => section.startsWith(`## [${version}]`))?.trimEnd()

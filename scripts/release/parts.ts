@@ -1,10 +1,10 @@
-/** What of others is inside the artefacts. The licences and the bill of materials are made of these parts alone. docs/releasing.md: Third-party components. */
+/** The third-party parts of the artifacts. The licenses and the bill of materials are made of these parts alone. docs/releasing.md: Third-party components. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Library } from './libraries.ts'
 
-/** `licence`: an SPDX expression. `purl`: the package URL. `texts`: the licence in words. `sha512`: of the file at the registry, in hexadecimal digits. */
+/** `licence`: an SPDX expression. `purl`: the package URL. `texts`: the license in words. `sha512`: of the file at the registry, in hexadecimal digits. */
 export type Part = {
   name: string
   version: string
@@ -20,7 +20,7 @@ const read = (path: string) => readFileSync(path, 'utf8').trim()
 /** What dpkg-query says of a package. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query fills it in.
 const FORMAT = '${Package} ${Version} ${Architecture}'
-/** TABLE the licence of each Debian package. Its copyright file says it in words, and in no form for programs. */
+/** TABLE the license of each Debian package. Its copyright file has it in words, and in no form for programs. */
 const DEBIAN_LICENCES: Record<string, string> = {
   libc6: 'LGPL-2.1-or-later',
   libatomic1: 'GPL-3.0-or-later WITH GCC-exception-3.1',
@@ -28,12 +28,12 @@ const DEBIAN_LICENCES: Record<string, string> = {
   'libstdc++6': 'GPL-3.0-or-later WITH GCC-exception-3.1',
 }
 
-/** Gives npm packages as parts, by their folders from the root. One that lies in two folders in one version is one part. Throws for one that names no licence. */
+/** Gives npm packages as parts, by their folders from the root. One that lies in two folders in one version is one part. Throws for one that names no license. */
 export function npmParts(folders: readonly string[]): Part[] {
   const { packages } = JSON.parse(read(join(root, 'package-lock.json')))
   const parts = folders.map((folder) => {
     const { name, version, license } = JSON.parse(read(join(root, folder, 'package.json')))
-    if (typeof license !== 'string') throw new Error(`${folder}/package.json names no licence`)
+    if (typeof license !== 'string') throw new Error(`${folder}/package.json names no license`)
     const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
     const [, hash] = /^sha512-(.+)$/.exec(packages[folder]?.integrity ?? '') ?? []
     const sha512 = hash && { sha512: Buffer.from(hash, 'base64').toString('hex') }
@@ -50,7 +50,7 @@ export function runtimePart(): Part {
   return { name: 'node', version, licence: license, purl: `pkg:generic/node@${version}`, texts: textsOf(folder), cpe }
 }
 
-/** Gives the packages that brought the libraries to this machine, each once. Throws where dpkg knows no package of one, or the licence of one is not known here. */
+/** Gives the packages that brought the libraries to this machine, each once. Throws where dpkg knows no package of one, or the license of one is not known here. */
 export function debianParts(libraries: readonly Library[]): Part[] {
   const system = read('/etc/os-release')
   const wordOf = (key: string) => new RegExp(`^${key}="?([^"\\n]*)`, 'm').exec(system)?.[1] ?? ''
@@ -60,10 +60,10 @@ export function debianParts(libraries: readonly Library[]): Part[] {
     const [name = '', version = '', arch = ''] = said.toString().split(' ')
     const licence = DEBIAN_LICENCES[name.replace(/-arm64-cross$/, '')]
     if (licence === undefined)
-      throw new Error(`the licence of the Debian package ${name} is not in ${import.meta.filename}`)
+      throw new Error(`the license of the Debian package ${name} is not in ${import.meta.filename}`)
     const purl = `pkg:deb/${id}/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${arch}&distro=${distro}`
     const text = read(`/usr/share/doc/${name}/copyright`)
-    // It refers to licences that every Debian has, and the image has not.
+    // It refers to licenses that every Debian has, and the image has not.
     const named = text.match(/(?<=\/usr\/share\/common-licenses\/)[A-Z][A-Za-z]*(?:-\d+(?:\.\d+)?)?/g) ?? []
     const common = [...new Set(named)].sort().map((one) => read(`/usr/share/common-licenses/${one}`))
     return { name, version, licence, purl, texts: [text, ...common] }

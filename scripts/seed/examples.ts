@@ -1,4 +1,4 @@
-/** Example data, made through the API as people make it: what `npm run dev` and `npm run seed` put into a service. */
+/** Example data, made through the API as users make it: what `npm run dev` and `npm run seed` put into a service. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

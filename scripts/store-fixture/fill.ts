@@ -1,4 +1,4 @@
-/** What a store of a fixture holds: made through the API, as people and integrations make it, and then read through it. */
+/** What a store of a fixture holds: made through the API, as users and integrations make it, and then read through it. */
 
 /** A response of the version that wrote the database. Every later version must return the same. */
 export type KeptAnswer = { token: string; path: string; body: unknown }

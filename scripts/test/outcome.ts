@@ -16,7 +16,7 @@ export function keepOutcome(folder: string, outcome: Outcome): void {
   writeFileSync(join(folder, 'outcome.json'), JSON.stringify(outcome))
 }
 
-/** Nothing of a run that was ended before it could tell. */
+/** Nothing of a run that was ended before it could report. */
 export function readOutcome(folder: string): Outcome {
   const file = join(folder, 'outcome.json')
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Outcome) : {}

@@ -22,7 +22,7 @@ export type Ended = {
   /** The file that it took last. */
   file: string
   code: number
-  /** What set the code, where it was no test that failed. */
+  /** What set the code, where it was not a test that failed. */
   because: string[]
   /** Errors that no test awaited, with the file that ran then. */
   errors: { file: string; error: string }[]

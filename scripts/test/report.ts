@@ -99,7 +99,7 @@ function whyItEnded(
   const named = [...unended, ...(end?.errors ?? []).map(({ file }) => file)]
   for (const file of named.length > 0 ? named : [end?.file ?? ''])
     outcome[file] = { passed: 0, skipped: 0, isWhole: false, ...outcome[file], failed: [`its process ${how}`] }
-  return `\n${worker} ${how}, which is no failure of one test:\n${lines.map((line) => `${line.replace(/^/gm, '  ')}\n`).join('')}`
+  return `\n${worker} ${how}, which is not a failure of one test:\n${lines.map((line) => `${line.replace(/^/gm, '  ')}\n`).join('')}`
 }
 
 function leftOut(count: number): string {

@@ -20,7 +20,7 @@ export const PARTS: readonly (Part & { what: string })[] = [
     env: { BERTH_TEST_ENGINES: 'both', BERTH_TEST_ROUNDS: 'many' },
   },
   npm('attacks', 'made-up requests, foreign accounts, and every bound on time', 40, 'test:attacks', '--', '--short'),
-  npm('clients', 'the clients that people own, as they are published', 40, 'test:clients'),
+  npm('clients', 'the clients that users have, as they are published', 40, 'test:clients'),
   npm('long', '*.long.test.ts: kills, real proxies, a browser, backups under load', 60, 'test:long'),
   npm('faults', 'power cuts, kills, full disks', 15, 'test:faults', '--', '--short'),
   npm('failover', 'the leader of a PostgreSQL cluster fails under load', 15, 'test:failover', '--', '--short'),
@@ -30,7 +30,7 @@ export const PARTS: readonly (Part & { what: string })[] = [
     15,
     'test:sandbox',
   ),
-  npm('release', 'what people get: package, executables, images', 30, 'release', '--', '--no-tests'),
+  npm('release', 'what users get: package, executables, images', 30, 'release', '--', '--no-tests'),
   npm('bench', 'the figures of the edge with 100,000 domains', 20, 'bench', '--', '--only', 'check'),
   npm(
     'mutations',

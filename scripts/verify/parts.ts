@@ -3,17 +3,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** `minutes`: how long it may take; what hangs fails alone, and the others still tell what they found. */
+/** `minutes`: how long it may take; what hangs fails alone, and the others still report what they found. */
 export type Part = { name: string; words: [string, ...string[]]; env?: Record<string, string>; minutes?: number }
 
-/** `how`: '0', an exit code, a signal, or why it could not run. `last`: its last lines, above them those that tell why it failed. */
+/** `how`: '0', an exit code, a signal, or why it could not run. `last`: its last lines, above them those that say why it failed. */
 export type Result = { name: string; how: string; seconds: number; at: string; last: string }
 
 /** `folder`: where results and logs are kept. `resume`: parts that passed there are not run again. */
 export type Keeps = { folder: string; resume: boolean }
 
 const root = join(import.meta.dirname, '..', '..')
-/** Lines that tell why a part failed: a failed test, a broken promise, a step of the check, or an error. */
+/** Lines that say why a part failed: a failed test, a broken promise, a step of the check, or an error. */
 const TELLS = /✖|^not ok|\bBROKEN\b|\bFAILED\b|^failed:|^flaky:|\b[Ee]rror\b|Error:|^\s+[+-] |took \d+ s:/
 const LINES_OF_A_FAILURE = 40
 const LAST_LINES = 10

@@ -23,7 +23,7 @@ export type PollOptions = {
 
 const MIN_PAUSE_MS = 500
 const MAX_PAUSE_MS = 15_000
-/** After a wrong token, which a person corrects. */
+/** After a wrong token, which the operator corrects. */
 const REFUSED_MS = 15_000
 /** A control plane that does not wait is asked at most this often. */
 const IDLE_MS = 1000

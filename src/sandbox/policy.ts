@@ -8,7 +8,7 @@ export type Policy = {
   env: Readonly<Record<string, string>>
   /** The one writable directory, at `/work` inside. Undefined: only the limited `/tmp` is writable. */
   workDirectory: string | undefined
-  /** What is readable beside the system. The command finds each at `Sandbox.inside(path)`. They must not hold sockets. */
+  /** What is readable in addition to the system. The command finds each at `Sandbox.inside(path)`. They must not hold sockets. */
   readOnly: readonly string[]
   network: Network
   /** A path inside. */

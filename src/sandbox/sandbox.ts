@@ -9,8 +9,8 @@ export type Sandbox = {
   /** Creates the directory of this run, which `destroy` removes. Must be called first, once. `insideWork`: what the command calls `workDirectory`. */
   prepare(): Promise<{ workDirectory: string; insideWork: string }>
   /**
-   * What the command calls a path of the host that the policy mounts read-only: a path below `/host` where there are mounts, the path itself where
-   * there are none. So callers write the same policy for both kinds. The same before and after `prepare`.
+   * What the command calls a path of the host that the policy mounts read-only: a path below `/host` where there are mounts, otherwise the path
+   * itself. So callers write the same policy for both kinds. The same before and after `prepare`.
    */
   inside(path: string): string
   /** Starts the command, once. Throws for a prefix that is none. `wait` rejects where the first program cannot be started. */

@@ -39,7 +39,7 @@ onBothClis('deployments', async (world) => {
       assertSaid(await cli(['rollback', never, '--yes', ...team]), 1)
       assert.equal(await leadsTo(), second)
     })
-    await works('promote and rollback, beside an unverified domain', async () => {
+    await works('promote and rollback, with an unverified domain', async () => {
       assert.equal((await api('POST', '/v10/projects/web/domains', { name: 'unproven.com' })).body.verified, false)
       assertSaid(await cli(['promote', first, '--yes', ...team]), 0, 'Success! web was promoted')
       assertSaid(await cli(['promote', 'status', 'web', ...team]), 0, 'Success! web was promoted')

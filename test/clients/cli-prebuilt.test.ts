@@ -65,7 +65,7 @@ onEveryCli(
       assertSaid(await cli(['remove', again.id, '--yes', '--scope', 'team']), 0)
       assert.equal((await api.try('GET', `/v13/deployments/${again.id}`)).status, 404)
     })
-    await works('deploy --prebuilt, with a fault', async () => {
+    await works('deploy --prebuilt, with an error', async () => {
       build(world, 'fifth', { 'config.json': '{"version":2}' })
       assertSaid(await deploy(), 1, 'config.json: version must be 3')
     })

@@ -36,7 +36,7 @@ export function* declarationsUsing(
 }
 
 /**
- * The functions that stand beside a line in its row of a table, such as the operation of a route beside the scopes that it needs: who
+ * The functions next to a line in its row of a table, such as the operation of a route next to the scopes that it needs: who
  * tests them tests the row.
  */
 export function functionsBeside(root: string, file: string, line: number): Use[] {

@@ -46,7 +46,7 @@ export async function createInvitation(
     .returning('id')
     .executeTakeFirst()
   if (row === undefined) {
-    refuse('member_exists', `${email} is invited already: take the invitation back first, or change its role.`)
+    refuse('member_exists', `${email} is invited already: withdraw the invitation first, or change its role.`)
   }
   await mustFit(ctx, 'invitations', team.id)
   const url = `${ctx.deps.origin()}/invitations/${id}`

@@ -75,7 +75,7 @@ export const memberRoutes = [
     method: 'GET',
     path: '/v1/teams/:idOrSlug/members/:uid/projects',
     operationId: 'getTeamMemberProjects',
-    summary: 'List the roles of a member in single projects (there are none)',
+    summary: 'List the roles of a member in single projects (always empty)',
     tag,
     needs: ['team:read'],
     load: findActingTeam,

@@ -115,7 +115,7 @@ export const PatchTeam = Type.Object({
   description: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
   sensitiveEnvironmentVariablePolicy: Type.Optional(Preference),
   requireSecondFactor: Type.Optional(
-    Type.Boolean({ description: 'shuts out members without a second factor; the caller needs one' }),
+    Type.Boolean({ description: 'locks out members without a second factor; the caller needs one' }),
   ),
   ...TeamSettings.properties,
   ...Object.fromEntries(Object.entries(NOT_HAD).map(([name, why]) => [name, Type.Optional(Unsupported(why))])),

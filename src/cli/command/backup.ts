@@ -42,7 +42,7 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
     text: lines.join('\n'),
     warnings: [
       ...(await troubles(keys)),
-      ...leftOut.map((table) => `${table} is left out: it is no table of Berth`),
+      ...leftOut.map((table) => `${table} is left out: it is not a table of Berth`),
       ...(unnoted instanceof ServiceError ? [notNoted(unnoted)] : []),
     ],
   }

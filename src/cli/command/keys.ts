@@ -104,7 +104,7 @@ async function writeCopy(config: Config, place: string, text: string): Promise<v
   if ('bucket' in at) return (await bucketOf(config, at.bucket)).put(at.key, text, NEVER)
   const file = resolve(place)
   if (existsSync(file) && !isCopy(readText(file)))
-    throw new Error(`${file} is there already, and is no copy of a keyring: name another file`)
+    throw new Error(`${file} is there already, and is not a copy of a keyring: name another file`)
   createDirectory(dirname(file))
   writeFileAtomically(file, text)
 }

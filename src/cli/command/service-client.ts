@@ -65,7 +65,7 @@ type Page = Record<string, unknown> & { pagination: { next: number | null } }
  */
 export function servicePath(root: string, parts: readonly (string | undefined)[]): string {
   const segments = parts.map((part = '') => {
-    if (isEmptyOrDotSegment(part)) throw new BadUsage(`"${part}" is no name and no id`)
+    if (isEmptyOrDotSegment(part)) throw new BadUsage(`"${part}" is neither a name nor an id`)
     return encodeURIComponent(part)
   })
   return [root, ...segments].join('/')

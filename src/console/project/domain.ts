@@ -134,7 +134,7 @@ function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: 
   const leading = recordsOf(edgeCname, edgeIpv4)
   return html`<section class="card" id="steps"><h2>Next steps</h2>
 <p>${leading.length > 0 ? 'Add both records' : 'Add this record'} at the DNS provider of <strong>${apexName}</strong>.</p>
-<ol class="steps"><li><h3>Prove ownership</h3>
+<ol class="steps"><li><h3>Verify ownership</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
 <li><h3>Point the domain here${leading.length > 0 && `: add ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
 ${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask the operator where to point the domain.'}</p>`}</li>

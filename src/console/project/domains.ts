@@ -187,7 +187,7 @@ function table(
 function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Html {
   if (isNarrowed) return html`<p class="card empty">No domains match this filter.</p>`
   return html`<div class="card empty"><h2>No domains yet</h2>
-<p>Connect a domain. You prove ownership with a DNS record.</p>
+<p>Connect a domain. You verify ownership with a DNS record.</p>
 <p class="soft small">From a terminal, with the CLI or the API:</p>
 <pre>vercel domains add example.com ${project}</pre>
 <pre>curl -X POST "$BERTH/v10/projects/${project}/domains?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "www.example.com"}'</pre></div>`

@@ -62,7 +62,7 @@ ${records.map((record) => html`<div class="card">${recordFacts(record, name)}</d
 function pointing({ configuredBy }: DomainConfig, isEdgeSet: boolean): Html {
   if (!isEdgeSet)
     return html`<p><span class="state">Unknown</span></p>
-<p>${configuredBy === null ? 'The name servers returned no address or did not answer.' : `It has an address from its ${configuredBy} record. Berth cannot tell whether it points here, because no edge address is configured.`}</p>`
+<p>${configuredBy === null ? 'The name servers returned no address or did not answer.' : `It has an address from its ${configuredBy} record. Berth cannot check whether it points here, because no edge address is configured.`}</p>`
   if (configuredBy === null)
     return html`<p><span class="state bad">Not pointing here</span></p>
 <p>The name servers returned no address, another address, or did not answer.</p>`

@@ -12,7 +12,7 @@ const KEY = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
 /** Of all values together. */
 const MAX_BYTES = 64 * 1024
 
-/** Returns the variables and commit facts of a create. Refuses: bad_request 400 (a key, a value that is no text, more than 64 KiB). */
+/** Returns the variables and commit facts of a create. Refuses: bad_request 400 (a key, a value that is not text, more than 64 KiB). */
 export function readCreateEnv({ env, build, gitMetadata }: CreateDeployment): CreateEnv {
   const read = {
     build: textsOf(build?.env, 'build.env'),
@@ -36,7 +36,7 @@ function textsOf(said: unknown, field: string): Texts {
   return Object.fromEntries(entries)
 }
 
-/** Seals the variables for a deployment, in its transaction. Null: there are none. */
+/** Seals the variables for a deployment, in its transaction. Null: no variables. */
 export async function sealCreateEnv(
   ctx: Pick<Ctx, 'db' | 'deps'>,
   projectId: string,

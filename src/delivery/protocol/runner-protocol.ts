@@ -24,7 +24,7 @@ export const LEASE_TIMES = {
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Text = Type.String({ maxLength: 4096 })
 
-/** The request for a lease. `runner`: a random name of the process, told again with each request. */
+/** The request for a lease. `runner`: a random name of the process, sent with each request. */
 export const LeaseRequest = Type.Object({
   runner: Type.String({ pattern: '^[0-9A-Za-z]{16}$' }),
   hostname: Type.String({ maxLength: 253 }),
@@ -81,7 +81,7 @@ export const LeaseState = Type.Object({
   acknowledged: Type.Integer({ minimum: 0 }),
   /** How long the lease still holds. */
   leaseMs: Type.Integer(),
-  /** A person canceled the build: the runner ends its sandbox and finishes with `canceled`. */
+  /** A user canceled the build: the runner ends its sandbox and finishes with `canceled`. */
   cancel: Type.Boolean(),
 })
 export type LeaseState = Static<typeof LeaseState>
@@ -110,7 +110,7 @@ export type LogBatch = Static<typeof LogBatch>
 export const FileNames = Type.Object({ sha256: Type.Array(Sha256, { maxItems: 1000 }) })
 export type FileNames = Static<typeof FileNames>
 
-/** TABLE how a build fails → whose fault. docs/building.md: Errors. */
+/** TABLE how a build fails → who can fix it. docs/building.md: Errors. */
 export const BUILD_ERRORS = {
   BUILD_FAILED: 'tenant',
   BUILD_TIMED_OUT: 'tenant',

@@ -196,7 +196,7 @@ export async function replayDelivery(
 export function mustBeSendable({ disabled_at, held_at }: Pick<Row<'webhook'>, 'disabled_at' | 'held_at'>): void {
   if (disabled_at !== null) refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
   if (held_at !== null)
-    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
+    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER must take ownership of it first.')
 }
 
 /**

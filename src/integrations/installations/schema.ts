@@ -11,7 +11,7 @@ export const Configuration = Type.Object(
     integrationId: Type.String(),
     ownerId: Type.String({ description: 'the account that it is on' }),
     slug: Type.String({ description: 'of the integration' }),
-    userId: Type.String({ description: 'who installed it, or took it over' }),
+    userId: Type.String({ description: 'who installed it, or took ownership of it' }),
     teamId: Nullable(Type.String()),
     scopes: Type.Array(Type.String(), { description: 'the granted scopes' }),
     pendingScopes: Type.Array(Type.String(), {

@@ -111,7 +111,7 @@ export async function transferEndpointOwnership(
   if (configuration_id !== null) {
     refuse(
       'bad_request',
-      `Invalid request: the ${ENDPOINT_KIND_NAME[table]} belongs to the installation ${configuration_id}. Take the installation over.`,
+      `Invalid request: the ${ENDPOINT_KIND_NAME[table]} belongs to the installation ${configuration_id}. Take ownership of the installation.`,
     )
   }
   const rows = await ctx.db

@@ -142,7 +142,10 @@ export async function updateWebhook(
     moved || JSON.stringify(events) !== row.events_json || JSON.stringify(projectIds) !== JSON.stringify(before)
   if (isOther && row.held_at !== null) {
     const takeOver = `POST /v1/webhooks/${row.id}/transfer-ownership`
-    refuse('endpoint_held', `The webhook is held: an OWNER has to take it over (${takeOver}) before it is changed.`)
+    refuse(
+      'endpoint_held',
+      `The webhook is held: an OWNER must take ownership of it (${takeOver}) before it is changed.`,
+    )
   }
   const changed = await ctx.db
     .updateTable('webhook')

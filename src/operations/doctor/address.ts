@@ -5,8 +5,8 @@ import { pluralize } from '../../platform/base/text.ts'
 import type { UnnamedProxy } from '../../platform/tls/unnamed-proxies.ts'
 import type { Finding } from './finding.ts'
 
-/** Of more proxies, the rest are told by the log. */
-const MOST_TOLD = 5
+/** The log has the proxies above this number. */
+const MAX_REPORTED = 5
 const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
 
 /** Links in emails and pages use this address, so it must resolve. Tokens sent without https can be intercepted. */
@@ -39,9 +39,9 @@ async function resolves(name: string): Promise<boolean> {
   )
 }
 
-/** A finding for each address that is no trusted proxy and says that its clients use https. Only the running service sees them. docs/limits.md: Behind a proxy. */
+/** A finding for each address that is not a trusted proxy and says that its clients use https. Only the running service sees them. docs/limits.md: Behind a proxy. */
 export function proxyFindings(seen: readonly UnnamedProxy[]): Finding[] {
-  return seen.slice(0, MOST_TOLD).map(({ address, requests }) => ({
+  return seen.slice(0, MAX_REPORTED).map(({ address, requests }) => ({
     about: 'proxies',
     is: 'worry',
     found: `${pluralize(requests, 'request')} over https came by ${address}, which BERTH_TRUSTED_PROXIES does not name: all its clients count as one`,

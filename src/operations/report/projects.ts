@@ -166,7 +166,7 @@ export const INSTALLATIONS: ReportPart = {
         disabled_reason === 'disabled-by-admin'
           ? 'its owner is suspended: berth user resume, or it is removed with them'
           : has_owner
-            ? `an OWNER of ${account} takes it over at /integrations/installed; after 30 days it is removed`
+            ? `an OWNER of ${account} can take ownership of it at /integrations/installed; after 30 days it is removed`
             : `${account} has no OWNER who can become its owner: ${giveOwner(account ?? 'TEAM')}; after 30 days it is removed`
       tally.add('installations-disabled', { id, what: slug ?? id, where: account, since: disabled_at, advice })
     }

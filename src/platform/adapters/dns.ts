@@ -4,7 +4,7 @@ import { READERS } from '../../readers.ts'
 import { createSemaphore } from '../fairness/semaphore.ts'
 import type { Traces } from '../tracing/traces.ts'
 
-/** Records of a lookup: `[]` when there are none, undefined when no resolver answered. */
+/** Records of a lookup: `[]` for no records, undefined when no resolver answered. */
 export type DnsAnswer<T> = T[] | undefined
 
 /** `asker`: the account of the lookup. Slow names of one account delay no other. */

@@ -111,7 +111,7 @@ async function ask(
     return { status: answer.status, body: read === '' ? undefined : JSON.parse(read) }
   } catch (error) {
     if ((error as Error).name === 'TimeoutError') return { fault: 'it did not answer in time' }
-    return { fault: error instanceof SyntaxError ? 'its answer was no JSON' : 'it could not be reached' }
+    return { fault: error instanceof SyntaxError ? 'its answer was not JSON' : 'it could not be reached' }
   }
 }
 

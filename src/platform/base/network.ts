@@ -39,7 +39,7 @@ export function clientAddress(connection: string, forwarded: string, proxies: Bl
   return client
 }
 
-/** IPv4 in IPv6 as IPv4, as lists of proxies and people write it. */
+/** IPv4 in IPv6 as IPv4, as lists of proxies and users write it. */
 export function plainAddress(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }

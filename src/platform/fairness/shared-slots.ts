@@ -4,7 +4,7 @@ import { createSemaphore, type Semaphore } from './semaphore.ts'
 export type SharedSlots = {
   /** Takes a slot when it is the turn of the owner, and within it of the asker. Gives false if that takes longer than `patienceMs`, or `gone` is aborted before. */
   acquire(owner: string, asker: string, patienceMs: number, gone?: AbortSignal): Promise<boolean>
-  /** Gives a slot back. */
+  /** Releases a slot. */
   release(owner: string, asker: string): void
 }
 

@@ -21,7 +21,7 @@ export function peerOf({ config: { connections } }: Pick<Deps, 'config'>, { rawH
   }
 }
 
-/** Returns the address or network by which failures are counted. */
+/** Returns the address or network for which failures are counted. */
 export function peerAddress({ remoteAddress = '' }: Peer): string {
   return networkOf(remoteAddress)
 }

@@ -15,7 +15,7 @@ export type ChainVerification = { firstBroken: Broken | null; late: number }
 
 /**
  * Verifies the chain up to `head`, and stops at the first broken entry. `anchor`: an externally stored link that the chain must contain. Returns the
- * first broken entry and the number of late ones. docs/operations.md: Audit log.
+ * first broken entry and how many entries are late. docs/operations.md: Audit log.
  */
 export async function verifyChain(
   db: Queries,

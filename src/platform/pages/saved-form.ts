@@ -43,7 +43,7 @@ export function savedFormField(kept: string | undefined): Html | undefined {
   return kept === undefined
     ? undefined
     : html`<input type="hidden" name="kept" value="${kept}">
-<p class="notice">What you typed is kept. You get back to it once you have proved that it is you.</p>`
+<p class="notice">What you typed is kept. You get back to it once you have signed in again.</p>`
 }
 
 /** Returns the page that restores the form. `csrfToken`: of the current session. Undefined for text that this service did not create. */

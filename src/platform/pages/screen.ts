@@ -24,7 +24,7 @@ export type CallRoute = <A>(operationId: string, wish?: RouteCall) => Promise<A>
 /** Context of a page: that of operator operations, and the session user. */
 export type PageCtx = OperatorCtx & {
   user: SessionUser | undefined
-  /** Client address, by which failures are counted. */
+  /** Client address, for which failures are counted. */
   address: string
   agent: string | undefined
   /** CSRF token of this session: `csrfFields`. */

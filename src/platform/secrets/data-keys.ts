@@ -48,7 +48,7 @@ export async function openSecretBox(ctx: KeyCtx, projectId: string, prepared?: P
 
 /**
  * Opens the secret box of a project or an account for writing, and creates a data key for the first value. Uses `prepared` when it has the current
- * data key, or when there is none yet.
+ * data key, or when the resource has no data key yet.
  */
 export async function openSecretBoxToWrite(
   ctx: KeyCtx,

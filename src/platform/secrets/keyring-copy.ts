@@ -71,7 +71,7 @@ export function isCopy(text: string): boolean {
 }
 
 function parseCopy(text: string, place: string): Copy {
-  if (!isCopy(text)) throw new Error(`${place} is no copy of a keyring: name a file that berth keys export wrote`)
+  if (!isCopy(text)) throw new Error(`${place} is not a copy of a keyring: name a file that berth keys export wrote`)
   const { format, version, madeAt, keyIds, kdf, nonce, sealed } = JSON.parse(text) as Copy
   if (version !== 1)
     throw new Error(`${place} has the version ${version}, which this version of Berth does not know: use a newer one`)

@@ -161,7 +161,7 @@ let isRunning = false
 /** Start of queued reading in this iteration. */
 let since: number | undefined
 /**
- * Whether one of them began a request. One is enough: a write of somebody else on PostgreSQL is a dozen messages, and each waits for the end of an
+ * Whether one of them began a request. One is enough: a write of another client on PostgreSQL is a dozen messages, and each waits for the end of an
  * iteration.
  */
 let hasBegun = false

@@ -14,7 +14,7 @@ export type UnnamedProxies = {
   seen(): UnnamedProxy[]
 }
 
-/** Anybody can send the header, so no more addresses are kept. */
+/** Anyone can send the header, so no more addresses are kept. */
 const MOST = 20
 
 /** Begins to count. The log says each address once. */

@@ -19,7 +19,7 @@ export type BuildTools = {
   network: Network
   /** Variables of the operator that a build needs: proxies, and a file of certificates. */
   passed: Readonly<Record<string, string>>
-  /** The file of certificates to trust beside those of Node.js, on the host. */
+  /** The file of certificates to trust in addition to those of Node.js, on the host. */
   certificates: string | undefined
   builder: string
   limits: BuildLimits

@@ -129,7 +129,7 @@ async function readConfig(path: string, place: string, size: number): Promise<un
   try {
     return JSON.parse(await handle.readFile('utf8'))
   } catch {
-    // The control plane names the fault.
+    // The control plane names the error.
     return undefined
   } finally {
     await handle.close()

@@ -20,7 +20,7 @@ import { createWorkspace, makeFolder, placeSource, placeText } from './workspace
 
 const MINUTE_MS = 60_000
 
-/** `code`: of a failure that has no code of its own; its fault is that of BUILD_ERRORS. `reported`: what beats say meanwhile. */
+/** `code`: of a failure that has no code of its own; BUILD_ERRORS says who can fix it. `reported`: what beats say meanwhile. */
 export type Step = {
   name: string
   reported: Beat['step']

@@ -14,7 +14,7 @@ export type Masks = {
   cutBefore(text: string, at: number): number
 }
 
-/** Builds the masks of these values. Values of less than 6 characters are not masked. Lines of a value are masked by themselves. */
+/** Builds the masks of these values. Values of less than 6 characters are not masked. Each line of a value is masked on its own. */
 export function createMasks(values: readonly string[]): Masks {
   const forms = [...new Set(values.flatMap((value) => [value, ...value.split(/\r?\n/)]).flatMap(formsOf))]
     .filter((form) => form.length >= MIN_LENGTH && !form.includes('\n'))
@@ -54,7 +54,7 @@ function encodeUrl(value: string): string {
   return encodeURIComponent(value.toWellFormed())
 }
 
-/** The characters that depend on the value alone: those at the ends also depend on what stands beside it. */
+/** The characters that depend on the value alone: those at the ends also depend on what is next to it. */
 function base64At(value: string, offset: number): string {
   const bytes = Buffer.from(value)
   const text = Buffer.concat([Buffer.alloc(offset), bytes])

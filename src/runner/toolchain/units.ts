@@ -39,7 +39,7 @@ const MANAGERS = [
 /** The fields of a package.json that choose tools. Other content is ignored. */
 type PackageFacts = { node: string | undefined; manager: string | undefined }
 
-/** Reads the fields of a package.json. A file that is no JSON has none: the builder names its fault. Pure. */
+/** Reads the fields of a package.json. A file that is not JSON has none: the builder names the error. Pure. */
 export function packageFacts(text: string | undefined): PackageFacts {
   let file: { engines?: { node?: unknown }; packageManager?: unknown } | null = null
   try {
@@ -70,7 +70,7 @@ export function chooseNode(nodeVersion: string, engines: string | undefined): { 
   return { major, isAsked: major === asked }
 }
 
-/** Returns the package managers that a source needs beside npm. Pure. */
+/** Returns the package managers that a source needs in addition to npm. Pure. */
 export function chooseManagers(
   entries: readonly Pick<SourceEntry, 'path'>[],
   manager: string | undefined,

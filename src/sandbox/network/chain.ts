@@ -40,7 +40,7 @@ function pasta(dnsAddress: string): string[] {
     '--config-net',
     // No port of the sandbox is open on the host, and no port of the host's loopback in the sandbox.
     ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
-    // Otherwise the address of the gateway leads to the host itself.
+    // Otherwise the address of the gateway reaches the host itself.
     '--no-map-gw',
     ...['--dns-forward', dnsAddress],
     '--',

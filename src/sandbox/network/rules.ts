@@ -30,7 +30,7 @@ const REJECT = 'reject with icmpx admin-prohibited'
 
 /**
  * Returns the rules as a script for `nft -f`: public addresses over TCP and UDP, DNS at `dnsAddress` alone, and `allowed` prefixes although they are
- * private. Addresses and gateways of the host are closed, also where they are public or allowed. Throws for a text that is no address or prefix.
+ * private. Addresses and gateways of the host are closed, also where they are public or allowed. Throws for a text that is not an address or prefix.
  */
 export function networkRules(
   hostAddresses: readonly string[],
@@ -65,7 +65,7 @@ ${sets(
 `
 }
 
-/** Returns the words of `nft` that add an address of the host to the rules while they are in force. Throws for a text that is no address. */
+/** Returns the words of `nft` that add an address of the host to the rules while they are in force. Throws for a text that is not an address. */
 export function addHostAddress(address: string): string[] {
   const text = addressText(address)
   return ['add', 'element', ...TABLE.split(' '), `host${familyOf(text)}`, '{', text, '}']

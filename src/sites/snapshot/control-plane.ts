@@ -56,7 +56,7 @@ export function openControlPlane(origin: string, token: string): ControlPlane {
     pool.request({ method: 'GET', path, headers, headersTimeout, signal })
   const lookUp = async (path: string) => {
     const answer = await ask(path, LOOKUP_MS)
-    // 400: it is no name at all. Visitors say names, so that is no fault of the control plane, for which others would wait.
+    // 400: it is not a name. Visitors choose names, so this is not a failure of the control plane, which would delay other look-ups.
     if (answer.statusCode === 404 || answer.statusCode === 400) {
       await answer.body.dump()
       return undefined

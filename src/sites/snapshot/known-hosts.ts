@@ -65,7 +65,7 @@ async function find(
 ): Promise<HostEntry | 'unavailable'> {
   const exact = hosts().findExact(host)
   if (exact !== undefined) return exact
-  // An address of IPv6, which is no name.
+  // An IPv6 address is not a name.
   const own = host === '' ? 'none' : await ownUrls.find(host, address)
   if (typeof own !== 'string') return own
   const entry = hosts().find(host)

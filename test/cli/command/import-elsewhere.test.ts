@@ -171,7 +171,7 @@ test('a server that fails or limits is not taken for one that does not take the 
     assert.equal(/does not take the token/.test(err), status === 401)
   }
   const { err } = await berth(['import', '--from', 'x', '--token', 't'])
-  assert.match(err, /--from: x is no address/, 'before it asks about --yes')
+  assert.match(err, /--from: x is not an address/, 'before it asks about --yes')
 })
 
 test('a project without a name is told as what the server answered', async (t) => {

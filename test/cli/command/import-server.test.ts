@@ -174,7 +174,10 @@ test('an answer that is too large, no JSON, or leads elsewhere is refused', asyn
     t,
     (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
   )
-  await assert.rejects(page.asked.get('/a?token=1'), /\/a answered what is no JSON: is this the address of the API/)
+  await assert.rejects(
+    page.asked.get('/a?token=1'),
+    /\/a answered something that is not JSON: is this the address of the API/,
+  )
   const elsewhere = await standIn(t, (_, response) => assert.fail(`asked there ${response}`))
   const leads = await standIn(t, (_, response) => void response.writeHead(307, { location: elsewhere.origin }).end())
   await assert.rejects(leads.asked.get('/a'), new RegExp(`/a redirects to ${elsewhere.origin}/, which is not followed`))

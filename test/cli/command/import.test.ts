@@ -335,7 +335,7 @@ test('an import says what is missing before it asks anybody', async (t) => {
   writeFileSync(file, `${there.credentials.token}\n`)
   for (const [words, expected] of [
     [['--from', 'http://api.example.com', '--token', 't'], /must begin with https/],
-    [['--from', 'api.example.com', '--token', 't'], /api.example.com is no address: write one such as https/],
+    [['--from', 'api.example.com', '--token', 't'], /api.example.com is not an address: write one such as https/],
     [['--from', 'https://user:pass@api.example.com', '--token', 't'], /the address of the API alone/],
     [['--from', 'https://api.example.com/?a=1', '--token', 't'], /the address of the API alone/],
     [['--from', 'https://api.example.com/#a', '--token', 't'], /the address of the API alone/],
@@ -385,7 +385,10 @@ test('a server that calls a project by a path, or says what a terminal obeys, re
   await new Promise((resolve) => server.once('listening', resolve))
   const from = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const refused = await run('--yes', '--from', from)
-  assert.deepEqual([refused.code, /"\.\.", which is no name/.test(refused.err), await auditOf(here)], [1, true, before])
+  assert.deepEqual(
+    [refused.code, /"\.\.", which is not a name/.test(refused.err), await auditOf(here)],
+    [1, true, before],
+  )
 
   // A project whose name is refused here, with all that is in it, keeps no other from being copied.
   listed = [

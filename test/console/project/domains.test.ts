@@ -74,7 +74,7 @@ onBothEngines(
     const { text } = await client.get(`${PATH}/${name}`)
     assert.match(
       text,
-      /<li><h3>Prove ownership[\s\S]*<li><h3>Point the domain here: add this record[\s\S]*edge\.example\.net[\s\S]*<li><h3>Verify/,
+      /<li><h3>Verify ownership[\s\S]*<li><h3>Point the domain here: add this record[\s\S]*edge\.example\.net[\s\S]*<li><h3>Verify/,
     )
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
@@ -204,7 +204,7 @@ onBothEngines(
     assert.equal(taken.status, 409)
     assert.match(taken.text, /id="name-fault">Cannot add .* another project of your account/)
     const [, holder] = /href="([^"]*)">View /.exec(taken.text)!
-    assert.match((await client.get(holder!)).text, /Prove ownership/, 'the way to the project that has it')
+    assert.match((await client.get(holder!)).text, /Verify ownership/, 'the way to the project that has it')
     assert.equal((await client.get(`${PATH}/${name}`)).status, 404, 'not on this project')
     const [challenge] = (await world.call('GET', `/v9/projects/shop/domains/${name}`)).body.verification
     dns.zones.set(challenge.domain, { rcode: 'SERVFAIL' })
@@ -213,7 +213,7 @@ onBothEngines(
     const silent = await client.post(`${shop}/${name}/verify`)
     assert.equal(silent.status, 503)
     assert.match(silent.text, /did not answer/)
-    assert.match(silent.text, /Prove ownership/, 'the page with the record')
+    assert.match(silent.text, /Verify ownership/, 'the page with the record')
   },
   settings,
 )

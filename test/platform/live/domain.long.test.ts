@@ -43,11 +43,11 @@ for (const engine of ENGINES) {
     const textOf = () => page.textContent('main').then((text) => text ?? '')
 
     await page.goto(`${origin}/console/t/admin/projects/web/domains/${name}`)
-    assert.match(await textOf(), /Prove ownership/)
+    assert.match(await textOf(), /Verify ownership/)
     await eventually(async () => /^berth_live_pages 1$/m.test((await shown.operator('GET', '/metrics')).text))
     await page.evaluate('window.mark = "not loaded again"')
     await prove()
-    await eventually(async () => !(await textOf()).includes('Prove ownership'))
+    await eventually(async () => !(await textOf()).includes('Verify ownership'))
     assert.match(await textOf(), /Verified/)
     assert.equal(await page.evaluate('window.mark'), 'not loaded again')
     assert.deepEqual(complaints, [])

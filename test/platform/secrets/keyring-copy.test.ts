@@ -27,7 +27,7 @@ test('a copy opens with its passphrase alone, and no bit of it can be changed', 
   await assert.rejects(other({ kdf: { ...copy.kdf, N: 2 ** 30 } }), /is damaged/)
   await assert.rejects(other({ kdf: { ...copy.kdf, p: 1000 } }), /is damaged/)
   await assert.rejects(other({ sealed: 'x' }), /is damaged/)
-  await assert.rejects(openKeyringCopy('{}', PASSPHRASE, 'it'), /is no copy of a keyring/)
+  await assert.rejects(openKeyringCopy('{}', PASSPHRASE, 'it'), /is not a copy of a keyring/)
   const accents = ['caf\u00e9 caf\u00e9 caf\u00e9', 'cafe\u0301 cafe\u0301 cafe\u0301'] as const
   assert.deepEqual(await openKeyringCopy(await sealKeyringCopy(KEYS, accents[0], 'x'), accents[1], 'it'), KEYS)
 })
@@ -110,7 +110,7 @@ onBothEngines(
     writeFileSync(file, 'short\n')
     assert.equal((await berth(['keys', 'export', '--to', COPY, '--passphrase-file', file], env)).code, 64)
     const inTheWay = await berth(['keys', 'export', '--to', join(world.folder, 'credentials.json'), '--same-disk'], env)
-    assert.match(inTheWay.err, /is no copy of a keyring: name another file/)
+    assert.match(inTheWay.err, /is not a copy of a keyring: name another file/)
   },
 )
 

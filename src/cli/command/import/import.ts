@@ -97,7 +97,7 @@ async function openSides({ value, settings, notice }: Invocation, from: string):
 function originOf(from: string): string {
   const url = URL.parse(from)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BadUsage(`--from: ${from} is no address: write one such as https://api.example.com`)
+    throw new BadUsage(`--from: ${from} is not an address: write one such as https://api.example.com`)
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url.protocol === 'http:' && !isHere)
     throw new BadUsage('--from must begin with https://: the token would be readable on the way')

@@ -63,7 +63,9 @@ function parsed(url: string, text: string, isJson: boolean, isOk: boolean): unkn
     // Reported below, as another kind of response.
   }
   if (!isOk) return undefined
-  throw new Unreadable(`${url.replace(/\?.*/, '')} answered what is no JSON: is this the address of the API?`)
+  throw new Unreadable(
+    `${url.replace(/\?.*/, '')} answered something that is not JSON: is this the address of the API?`,
+  )
 }
 
 /** `Retry-After`, in seconds or as a date. */

@@ -195,6 +195,6 @@ export function withQuery(path: string, more: Record<string, string>): string {
 /** Returns a name as one path segment. Throws for names such as `..`, which would send the request, with the token, to another path. */
 export function segment(name: string): string {
   if (typeof name !== 'string' || isEmptyOrDotSegment(name))
-    throw new Error(`a server calls something ${JSON.stringify(name)}, which is no name`)
+    throw new Error(`a server calls something ${JSON.stringify(name)}, which is not a name`)
   return encodeURIComponent(name)
 }
