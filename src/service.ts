@@ -37,11 +37,11 @@ import {
   assetPages,
   CONTROLS,
   DROP_SCRIPT,
+  FACE_ASSETS,
   LIVE_SCRIPT,
   SAVED_FORM_SCRIPT,
   SCRIPT,
   SEARCH,
-  STYLE,
 } from './platform/pages/assets/assets.ts'
 import { frontPages } from './platform/pages/front-page.ts'
 import { loadKeyring } from './platform/secrets/root-keys.ts'
@@ -188,7 +188,16 @@ function openParts(
 function pagesOf(deps: Deps): (PublicPage | Probe)[] {
   return [
     ...frontPages(),
-    ...assetPages([STYLE, SCRIPT, CONTROLS, DROP_SCRIPT, SEARCH, SAVED_FORM_SCRIPT, LIVE_SCRIPT, PASSKEY_SCRIPT]),
+    ...assetPages([
+      ...FACE_ASSETS,
+      SCRIPT,
+      CONTROLS,
+      DROP_SCRIPT,
+      SEARCH,
+      SAVED_FORM_SCRIPT,
+      LIVE_SCRIPT,
+      PASSKEY_SCRIPT,
+    ]),
     ...documentPages(ROUTES),
     ...metadataPages(deps.origin),
     ...createProbes(deps),

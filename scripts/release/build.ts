@@ -9,7 +9,7 @@ import { licencesOf } from './licences.ts'
 import { operatorArchive } from './operator-files.ts'
 import { makePackage } from './package.ts'
 import { billOfMaterials, provenanceOf, sumsOf } from './papers.ts'
-import { debianParts, npmParts, runtimePart } from './parts.ts'
+import { debianParts, faceParts, npmParts, runtimePart } from './parts.ts'
 
 /** What is said while it is made. */
 export type Said = (line: string) => void
@@ -32,7 +32,7 @@ export async function buildRelease(source: Source, notes: string, to: string, sa
   }
   const contents = { x64: contentsFor('x64'), arm64: contentsFor('arm64') }
   const libraries = Object.values(contents).flatMap((one) => one.libraries)
-  const parts = [...npmParts(packages), runtimePart(), ...debianParts(libraries)]
+  const parts = [...npmParts(packages), ...faceParts(), runtimePart(), ...debianParts(libraries)]
   const licences = licencesOf(parts)
   say('image')
   makeImage(contents, licences, source, path('oci'))

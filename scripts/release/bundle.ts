@@ -2,7 +2,7 @@
 import { isBuiltin } from 'node:module'
 import { join, relative } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
-import { SHIPPED_FILES, shippedFile } from '../../src/platform/base/shipped-files.ts'
+import { SHIPPED_FILES, SHIPPED_FONTS, shippedFile, shippedFont } from '../../src/platform/base/shipped-files.ts'
 
 /** `packages`: the folders of the packages that are in it, from the root. */
 export type Bundle = { code: string; packages: string[] }
@@ -71,9 +71,14 @@ function textsInside(entry: string, version: string, worker: string): Plugin {
         const text = name === 'package' ? JSON.stringify({ name: 'berth', version }) : shippedFile(name)
         return `  ${JSON.stringify(name)}: () => ${JSON.stringify(text)},\n`
       })
+      const fonts = SHIPPED_FONTS.map(
+        (name) => `  ${JSON.stringify(name)}: () => ${JSON.stringify(shippedFont(name).toString('base64'))},\n`,
+      )
       return [
         `const TEXTS = {\n${texts.join('')}}`,
+        `const FONTS = {\n${fonts.join('')}}`,
         'export const shippedFile = (name) => TEXTS[name]()',
+        "export const shippedFont = (name) => Buffer.from(FONTS[name](), 'base64')",
         `export const workerCode = () => ${JSON.stringify(worker)}\n`,
       ].join('\n')
     },

@@ -5,7 +5,7 @@ import { archive, compressed, type Entry } from './archive.ts'
 import { bundle, PACKAGE_ENTRY } from './bundle.ts'
 import { licencesOf } from './licences.ts'
 import { operatorTexts } from './operator-files.ts'
-import { npmParts } from './parts.ts'
+import { faceParts, npmParts } from './parts.ts'
 
 export const PACKAGE_NAME = '@berth-platform/berth'
 
@@ -32,7 +32,7 @@ export async function packageFiles(version: string): Promise<Record<string, stri
     'bin/stop-with-shell.mjs': read('bin/stop-with-shell.mjs'),
     'README.md': read('scripts/release/package-readme.md'),
     LICENSE: read('LICENSE'),
-    'LICENCES-OF-OTHERS.txt': licencesOf(npmParts(packages)),
+    'LICENCES-OF-OTHERS.txt': licencesOf([...npmParts(packages), ...faceParts()]),
     ...operatorTexts(),
   }
 }

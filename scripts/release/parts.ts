@@ -42,6 +42,21 @@ export function npmParts(folders: readonly string[]): Part[] {
   return [...new Map(parts.map((part) => [part.purl, part])).values()]
 }
 
+const FACE = join(root, 'src', 'platform', 'pages', 'assets', 'licences')
+
+/** Gives what pages show of others: subsets of two fonts, and icons. Their files are in src/platform/pages. */
+export function faceParts(): Part[] {
+  const part = (name: string, version: string, licence: string, file: string): Part => {
+    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+    return { name, version, licence, purl, texts: [read(join(FACE, file))] }
+  }
+  return [
+    part('@fontsource-variable/geist-mono', '5.3.0', 'OFL-1.1', 'geist-mono-OFL-1.1.txt'),
+    part('@fontsource-variable/hanken-grotesk', '5.3.0', 'OFL-1.1', 'hanken-grotesk-OFL-1.1.txt'),
+    part('lucide-static', '1.62.0', 'ISC AND MIT', 'lucide-ISC-MIT.txt'),
+  ]
+}
+
 /** Gives the Node.js of the executables as a part. */
 export function runtimePart(): Part {
   const folder = `node_modules/node-linux-${process.arch}`

@@ -1,6 +1,9 @@
 /** Forms of the console call API routes, and show errors next to the submitted values. docs/console.md: Implementation. */
+
 import type { Static, TSchema } from 'typebox'
 import type { RefusalKey } from '../errors.ts'
+import { icon } from '../platform/pages/face/icons.ts'
+import { note } from '../platform/pages/face/notes.ts'
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import {
@@ -131,7 +134,7 @@ export function formErrorOf(
 
 /** Renders the error above a form. */
 export function formErrorNotice(refused: Refused | undefined): Html | undefined {
-  return refused && html`<p class="notice bad" role="alert" id="fault">${refused.message}</p>`
+  return refused && note('bad', refused.message, { role: 'alert', id: 'fault' })
 }
 
 /** Renders a labeled input with its submitted value and error. */
@@ -157,16 +160,16 @@ export function labeledInput(
 ): Html {
   const wrong = refused !== undefined && refused.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
-  return html`<label for="${name}">${label}</label>
+  return html`<div class="field"><label for="${name}">${label}</label>
 ${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
-${hint && html`<p class="hint soft small" id="${name}-hint">${hint}</p>`}
-${wrong && fieldErrorNotice(name, label, refused)}`
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${wrong && fieldErrorNotice(name, label, refused)}</div>`
 }
 
 /** Renders the error of a field, with its label in place of its name. */
 export function fieldErrorNotice(name: string, label: string, { message }: Refused): Html {
   const said = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
-  return html`<p class="field-fault" id="${name}-fault">${said}</p>`
+  return html`<p class="fault" id="${name}-fault">${icon('triangle-alert')}<span>${said}</span></p>`
 }
 
 export type FieldOptions = {

@@ -46,7 +46,7 @@ ${dataTable(
   ['When', ...kinds.map(({ words }) => words)],
   columns.map(
     ({ name, title: about, counts }) =>
-      html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td class="number">${tell(count)}</td>`)}</tr>`,
+      html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td class="num">${tell(count)}</td>`)}</tr>`,
   ),
   { numbers: kinds.map(({ words }) => words) },
 )}</details>
@@ -80,7 +80,7 @@ export function barChart(title: string, what: string, bars: readonly ChartBar[],
     [what, 'Share', 'Count'],
     bars.map(
       ({ name, count, told }) => html`<tr><td>${name}</td>
-<td class="share"><span class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="main" width="${round((count / longest) * 100)}" height="8"/></svg></span></td><td class="number">${told ?? count}</td></tr>`,
+<td class="share"><span class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="main" width="${round((count / longest) * 100)}" height="8"/></svg></span></td><td class="num">${told ?? count}</td></tr>`,
     ),
     { none, numbers: ['Count'] },
   )

@@ -1,9 +1,11 @@
+import { icon } from '../platform/pages/face/icons.ts'
+import { note } from '../platform/pages/face/notes.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 
 /** Renders the heading of a page with its actions. */
 export function heading(title: string, ...actions: (Html | undefined | false)[]): Html {
-  return html`<div class="top"><h1>${title}</h1>${actions.filter((one) => one !== undefined && one !== false)}</div>`
+  return html`<div class="head"><h1>${title}</h1>${actions.filter((one) => one !== undefined && one !== false)}</div>`
 }
 
 type ButtonOptions = {
@@ -20,18 +22,18 @@ export function button(
   ctx: UserPageCtx,
   path: string,
   words: string,
-  { label, look = 'quiet small', fields = {}, showsOnce }: ButtonOptions = {},
+  { label, look = 'small', fields = {}, showsOnce }: ButtonOptions = {},
 ): Html {
   return html`<form method="post" action="${path}"${showsOnce && html` data-turbo="false"`}>${csrfFields(ctx)}${Object.entries(
     fields,
   ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )}<button class="${look}"${label && html` aria-label="${label}"`}>${words}</button></form>`
+  )}<button class="btn ${look}"${label && html` aria-label="${label}"`}>${words}</button></form>`
 }
 
 /** Renders an action that cannot be undone or that removes access. `what`: the consequence; `act`: its button or form. */
 export function dangerCard(title: string, what: Html | string, act: Html): Html {
-  return html`<section class="stack card danger-zone"><h2>${title}</h2>
+  return html`<section class="card in stack form danger-zone"><h2>${title}</h2>
 <p>${what}</p>
 ${act}</section>`
 }
@@ -41,27 +43,27 @@ export function confirmedButton(
   ctx: UserPageCtx,
   path: string,
   words: string,
-  { label, look = 'quiet', ...options }: ButtonOptions = {},
+  { label, look = '', ...options }: ButtonOptions = {},
 ): Html {
   const second = { ...options, ...(label && { label }), look: look.includes('small') ? 'danger small' : 'danger' }
-  return html`<details class="twice"><summary class="button ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
+  return html`<details class="twice"><summary class="btn ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
 ${button(ctx, path, words, second)}</details>`
 }
 
 /** Renders the search form of a list. `by`: a short placeholder for narrow screens. */
 export function searchForm(path: string, label: string, by: string, search: string | undefined): Html {
-  return html`<form class="search card" action="${path}" role="search">
-<input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${by}" maxlength="100">
-<button class="quiet">Search</button>
+  return html`<form class="tools" action="${path}" role="search">
+<span class="find">${icon('search')}<input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${by}" maxlength="100"></span>
+<button class="btn">Search</button>
 </form>`
 }
 
 /** Renders the filters of a list. Narrow screens show them collapsed unless a filter is set (`isSet`). */
 export function filterForm(path: string, isSet: boolean, fields: Html): Html {
-  return html`<details class="filters card"${isSet && html` open`}><summary>Filters</summary>
-<form class="filter" action="${path}" role="search" aria-label="Filters">
+  return html`<details class="filters"${isSet && html` open`}><summary>Filters</summary>
+<form class="tools" action="${path}" role="search" aria-label="Filters">
 ${fields}
-<button class="quiet">Filter</button></form></details>`
+<button class="btn">Filter</button></form></details>`
 }
 
 /** Renders the links to the newest and older rows. `query`: the current query, with the `until` of this page. */
@@ -91,9 +93,14 @@ export function countOf(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
+/** Renders a button that copies the text of the element before it. Needs script. `what` completes its accessible name. */
+export function copyButton(what: string): Html {
+  return html`<button type="button" class="btn quiet small copies" data-copy aria-label="Copy the ${what}">${icon('copy')}<span>Copy</span></button>`
+}
+
 /** Renders a secret on the only page that shows it. */
 export function oneTimeSecret(words: string, secret: string): Html {
-  return html`<section class="card"><h2>${words}</h2>
-<p class="notice">Copy it now. You won't see it again.</p>
-<pre class="secret">${secret}</pre></section>`
+  return html`<section class="card in stack"><h2>${words}</h2>
+${note('info', "Copy it now. You won't see it again.")}
+<div class="code"><pre class="secret">${secret}</pre>${copyButton('secret')}</div></section>`
 }

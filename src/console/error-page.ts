@@ -36,7 +36,7 @@ export async function consoleErrorPage(
   const { table, to } = tabsOf(place)
   const own = table.find(([end]) => end !== '' && (rest === end || rest.startsWith(`${end}/`)))
   const next = own ?? table[0]
-  const way = next && html`<a class="button" href="${to(next[0])}">Go to ${next[1]}</a>`
+  const way = next && html`<a class="btn primary" href="${to(next[0])}">Go to ${next[1]}</a>`
   return consolePage(ctx, { ...place, tab: own?.[0] ?? '' }, errorPage(refusal, way))
 }
 

@@ -1,5 +1,6 @@
 import { escapeText, type Html, html, markupOf } from '../platform/pages/html.ts'
 import { type FieldOptions, fieldErrorNotice, labeledInput } from './action.ts'
+import { copyButton } from './controls.ts'
 import type { Refused } from './refused.ts'
 
 export type Choice = readonly [value: string, words: string]
@@ -55,8 +56,8 @@ export function groupedCheckboxesField(
       ([value, words]) =>
         html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`,
     )}</div>`
-  return html`<fieldset id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
-${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
+  return html`<fieldset class="stack tight" id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${groups.map(([heading, choices]) =>
   heading === '' ? boxes(choices) : html`<fieldset><legend>${heading}</legend>${boxes(choices)}</fieldset>`,
 )}
@@ -73,7 +74,7 @@ export function radios(
 ): Html {
   const chosen = String(refused?.typed[name] ?? value ?? '')
   const wrong = refused?.field === name
-  return html`<fieldset id="${name}"${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
+  return html`<fieldset class="stack tight" id="${name}"${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
 ${choices.map(
   ([one, words, hint]) =>
     html`<label class="choice"><input type="radio" name="${name}" value="${one}" required${one === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
@@ -115,7 +116,7 @@ export function dataTable(
 ): Html {
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
   const shown = headers.filter((one) => one !== false)
-  return html`<div class="sheet" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}${numbers.includes(one) && html` class="number"`}>${one}</th>`)}</tr></thead><tbody>
+  return html`<div class="card"><table class="table fold" aria-label="${caption}"><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}${numbers.includes(one) && html` class="num"`}>${one}</th>`)}</tr></thead><tbody>
 ${rows.map((row) => labelCells(row, shown))}
 </tbody></table></div>`
 }
@@ -131,9 +132,4 @@ function labelCells({ markup }: Html, headers: readonly string[]): Html {
 /** Renders a text with a copy button. `what` completes the accessible name of the button. */
 export function copyable(text: string, what: string): Html {
   return html`<span class="copyable"><code class="copy">${text}</code> ${copyButton(what)}</span>`
-}
-
-/** Renders a button that copies the text of the element before it. Needs script. */
-export function copyButton(what: string): Html {
-  return html`<button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button>`
 }

@@ -3,9 +3,10 @@
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
-import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
+import type { UserPageCtx } from '../platform/pages/screen.ts'
 import type { Permission } from '../platform/permissions/roles.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
+import { type Section, sideBar, type Tabs } from './shell/side.ts'
 
 /** Returns the path of a deployment. */
 export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: string, id: string, section = ''): string {
@@ -13,44 +14,37 @@ export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: strin
   return projectPath(account, project, `deployments/${encodeURIComponent(id)}${end}`)
 }
 
-/** TABLE Tabs of an account: path suffix, label and required permission. */
-const ACCOUNT_TABS: readonly (readonly [end: string, words: string, needs: Permission])[] = [
-  ['', 'Projects', 'project:read'],
-  ['integrations', 'Integrations', 'installation:read'],
-  ['apps', 'Apps', 'integration:read'],
-  ['webhooks', 'Webhooks', 'webhook:read'],
-  ['drains', 'Log drains', 'drain:read'],
-  ['members', 'Members', 'team:read'],
-  ['tokens', 'Tokens', 'token:read'],
-  ['activity', 'Activity', 'project:read'],
-  ['settings', 'Settings', 'team:read'],
+/** TABLE Sections of an account, with the permission that each needs. */
+const ACCOUNT_SECTIONS: readonly (readonly [section: Section, needs: Permission])[] = [
+  [['', 'Projects', 'layers'], 'project:read'],
+  [['activity', 'Activity', 'activity'], 'project:read'],
+  [['integrations', 'Integrations', 'blocks', 'Connect'], 'installation:read'],
+  [['apps', 'Apps', 'plug-2', 'Connect'], 'integration:read'],
+  [['webhooks', 'Webhooks', 'webhook', 'Connect'], 'webhook:read'],
+  [['drains', 'Log drains', 'scroll-text', 'Connect'], 'drain:read'],
+  [['members', 'Members', 'users', 'Team'], 'team:read'],
+  [['tokens', 'Tokens', 'fingerprint', 'Team'], 'token:read'],
+  [['settings', 'Settings', 'settings', 'Team'], 'team:read'],
 ]
-/** Tabs that only teams have. */
+/** Sections that only teams have. */
 const OF_TEAMS: readonly string[] = ['apps', 'members', 'settings']
-/** TABLE Tabs of the session user. */
-const PERSON_TABS = {
-  '': 'Profile',
-  security: 'Password and sessions',
-  'security/factors': 'Second factors',
-  tokens: 'Tokens',
-} as const
-/** TABLE Tabs of a project. */
-const PROJECT_TABS = {
-  '': 'Overview',
-  variables: 'Variables',
-  domains: 'Domains',
-  deployments: 'Deployments',
-  settings: 'Settings',
-} as const
+/** TABLE Sections of the session user. */
+const PERSON_SECTIONS: readonly Section[] = [
+  ['', 'Profile', 'user'],
+  ['security', 'Password and sessions', 'lock'],
+  ['security/factors', 'Second factors', 'shield-check'],
+  ['tokens', 'Tokens', 'fingerprint'],
+]
+/** TABLE Sections of a project. */
+const PROJECT_SECTIONS: readonly Section[] = [
+  ['', 'Overview', 'house'],
+  ['deployments', 'Deployments', 'rocket'],
+  ['variables', 'Variables', 'key-round'],
+  ['domains', 'Domains', 'globe'],
+  ['settings', 'Settings', 'settings'],
+]
 
 export type Crumb = readonly [words: string, path: string]
-
-/** `table`: path suffixes with labels. `to`: the path of a suffix. */
-export type Tabs = {
-  name: string
-  table: readonly (readonly [end: string, words: string])[]
-  to: (end: string) => string
-}
 
 /** An account or one of its projects; the pages of the session user; or a part with its own tabs. */
 export type ConsoleLocation =
@@ -99,9 +93,26 @@ export async function consolePage(
     ...page,
     title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
     body: html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`,
-    console: html`${bar(ctx, place, accounts)}
-${place && tabs && strip(tabs, place.tab)}`,
+    console: navigation(ctx, place, accounts),
   }
+}
+
+function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
+  const { account, project } = place !== undefined && 'account' in place ? place : {}
+  return sideBar(ctx, {
+    here: { name: hereIn(place), slug: account?.slug, personal: account?.kind === 'user' },
+    accounts: accounts.map((one) => ({
+      name: nameOf(one),
+      slug: one.slug,
+      path: accountPath(one),
+      current: one.id === account?.id,
+    })),
+    project:
+      account && project !== undefined
+        ? { name: project, path: projectPath(account, project), back: accountPath(account) }
+        : undefined,
+    sections: place && { ...tabsOf(place), tab: place.tab },
+  })
 }
 
 function nameOfPlace(place: ConsoleLocation): string {
@@ -117,61 +128,25 @@ function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): H
 `
 }
 
-function bar(ctx: UserPageCtx, place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
-  const { name, username, isOperator } = ctx.user
-  const account = place !== undefined && 'account' in place ? place.account : undefined
-  const called = name ?? username
-  return html`<header><div class="bar">
-${trail(place, accounts)}
-<form class="search" action="/console/search" role="search" aria-label="Search"><input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false">${account && html`<input type="hidden" name="in" value="${account.slug}">`}</form>
-<details class="menu right"><summary><span class="person" aria-hidden="true">${[...called][0]}</span><span class="called">${called}</span></summary><div>
-<a href="/console/account">Your account</a>
-${isOperator && html`<a href="/console/operator">Operator</a>`}
-<a href="/docs">API reference</a>
-<form method="post" action="/sign-out" data-turbo="false">${csrfFields(ctx)}<button>Sign out</button></form>
-</div></details>
-</div></header>`
-}
-
-/** Account menu and project. Without it, the tabs of two projects look the same. */
-function trail(place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
-  const account = place !== undefined && 'account' in place ? place.account : undefined
-  const project = place !== undefined && 'account' in place ? place.project : undefined
-  return html`<nav class="trail" aria-label="Where you are"><a class="brand" href="/console">Berth</a>
-<details class="menu"><summary>${hereIn(place)}${account?.kind === 'user' && html` <span class="tag">personal</span>`}</summary><div>
-${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
-<a href="/console/teams/new">New team</a>
-</div></details>
-${account !== undefined && project !== undefined && html`<a href="${projectPath(account, project)}">${project}</a>`}</nav>`
-}
-
 function hereIn(place: ConsoleLocation | undefined): string {
   if (place === undefined) return 'Accounts'
   if ('person' in place) return 'Your account'
   return 'tabs' in place ? place.tabs.name : place.account.slug
 }
 
-function strip({ name, table, to }: Tabs, tab: string): Html {
-  return html`<nav class="tabs" aria-label="${name}"><ul>
-${table.map(
-  ([end, words]) => html`<li><a href="${to(end)}"${end === tab && html` aria-current="page"`}>${words}</a></li>`,
-)}
-</ul></nav>`
-}
-
 /** Returns the tabs that the user can see. */
 export function tabsOf(place: ConsoleLocation): Tabs {
   if ('tabs' in place) return place.tabs
-  if ('person' in place) return { name: 'Your account', table: Object.entries(PERSON_TABS), to: personPath }
+  if ('person' in place) return { name: 'Your account', table: PERSON_SECTIONS, to: personPath }
   const { account, project } = place
   if (project !== undefined)
-    return { name: project, table: Object.entries(PROJECT_TABS), to: (end) => projectPath(account, project, end) }
-  const shown = ACCOUNT_TABS.filter(
-    ([end, , needs]) => canInAccount(account, needs) && (account.kind === 'team' || !OF_TEAMS.includes(end)),
+    return { name: project, table: PROJECT_SECTIONS, to: (end) => projectPath(account, project, end) }
+  const shown = ACCOUNT_SECTIONS.filter(
+    ([[end], needs]) => canInAccount(account, needs) && (account.kind === 'team' || !OF_TEAMS.includes(end)),
   )
   return {
     name: account.slug,
-    table: shown.map(([end, words]) => [end, words] as const),
+    table: shown.map(([section]) => section),
     to: (end) => accountPath(account, end),
   }
 }

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { note } from '../platform/pages/face/notes.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
@@ -75,7 +76,7 @@ async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
       { account, tab: 'search' },
       {
         title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
-        body: html`<div class="top"><h1>Search</h1></div>
+        body: html`<div class="head"><h1>Search</h1></div>
 ${formErrorNotice(refused)}
 ${searchForm(await accountsOf(ctx), account, q, refused)}
 ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFound({ account, q }, found)}`,
@@ -101,10 +102,10 @@ function searchForm(
   refused: Refused | undefined,
 ): Html {
   const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
-  return html`<form class="filter card" action="/console/search" role="search" aria-label="Search an account">
+  return html`<form class="tools" action="/console/search" role="search" aria-label="Search an account">
 <div>${field('q', 'Name, key or email', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
-<button class="quiet">Search</button>
+<button class="btn">Search</button>
 </form>`
 }
 
@@ -118,13 +119,13 @@ function showFound(of: Of, { results, more, partial }: SearchResults): Html {
   const groups = [...Map.groupBy(results, ({ kind }) => kind)]
   return html`${results.length === 0 && html`<p class="card empty">No results for “${of.q}” in ${of.account.slug}.</p>`}
 ${groups.map(([kind, some]) => group(of, kind, some, more.includes(kind)))}
-${partial.length > 0 && html`<p class="notice">This account has too many ${listOf(partial)} to search all of them. Find the others on the pages of their projects.</p>`}`
+${partial.length > 0 && note('info', html`This account has too many ${listOf(partial)} to search all of them. Find the others on the pages of their projects.`)}`
 }
 
 function group(of: Of, kind: Kind, results: readonly SearchResult[], hasMore: boolean): Html {
   const { words, to, more } = GROUPS[kind]
   const path = more?.(of)
-  return html`<section class="card"><h2>${words}</h2><ul class="plain rows">
+  return html`<section class="card in stack"><h2>${words}</h2><ul class="rows">
 ${results.map((one) => html`<li><a href="${to(of.account, one)}">${one.title ?? one.name}</a>${aside(one)}</li>`)}
 </ul>${
     hasMore &&

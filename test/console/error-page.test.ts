@@ -10,14 +10,14 @@ const TEAM = '/console/t/team'
 function wayOf({ status, text }: PageResponse, about: string): string {
   assert.equal(status, 404, about)
   assert.match(text, /<h1>There is nothing here<\/h1>/, about)
-  const [, way] = /<p><a class="button" href="([^"]+)">/.exec(text) ?? assert.fail(about)
+  const [, way] = /<p><a class="btn primary" href="([^"]+)">/.exec(text) ?? assert.fail(about)
   return way!
 }
 
 /** The addresses of the tabs of a page. */
 function tabsOf({ text }: PageResponse): string[] {
   const [strip] = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(text) ?? ['']
-  return [...strip.matchAll(/href="([^"]+)"/g)].map(([, path]) => path!)
+  return [...strip.matchAll(/<li><a href="([^"]+)"/g)].map(([, path]) => path!)
 }
 
 /** A page without what is another one in each answer, and without the names that were asked for. */
@@ -78,7 +78,7 @@ onBothEngines('whoever may not see a section is shown no tab of it, and is led t
   const refused = await client.get(TEAM)
   assert.equal(refused.status, 403, 'the projects of the team')
   assert.ok(!tabsOf(refused).includes(TEAM))
-  const [, way] = /<p><a class="button" href="([^"]+)">/.exec(refused.text)!
+  const [, way] = /<p><a class="btn primary" href="([^"]+)">/.exec(refused.text)!
   assert.equal((await client.get(way!)).status, 200, way!)
   await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'theirs' })
   const [there, none] = await Promise.all(
@@ -113,13 +113,13 @@ onBothEngines(
     for (const [url, way] of Object.entries(ways)) {
       const seen = await client.get(url, BROWSER)
       assert.equal(wayOf(seen, url), way, url)
-      assert.match(seen.text, /<body class="console">[\s\S]*<a class="brand" href="\/console">/, url)
+      assert.match(seen.text, /<header class="side">[\s\S]*<a class="brand" href="\/console"/, url)
       assert.equal(seen.headers['cache-control'], 'no-store')
       const { status, text } = await client.get(url)
       assert.ok([404, 405].includes(status) && text.startsWith('{"error":{"code":'), `${url}: ${text}`)
       const stranger = await openClient(world).get(url, BROWSER)
       assert.equal(wayOf(stranger, url), '/console', url)
-      assert.doesNotMatch(stranger.text, /class="tabs"|class="bar"/, url)
+      assert.doesNotMatch(stranger.text, /class="tabs"|class="shell"/, url)
     }
     const { status, headers } = await client.get('/v9/nothing', BROWSER)
     assert.deepEqual([status, headers['content-type']], [404, 'application/json; charset=utf-8'])

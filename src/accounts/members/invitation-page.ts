@@ -66,8 +66,8 @@ ${new Date(expires_at).toISOString().slice(0, 10)}.</p>
 <p>Until you accept, you are not part of the team. After that, its owners see your name and email.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
-<p class="actions"><button name="answer" value="accept">Join the team</button>
-<button class="quiet" name="answer" value="decline">Decline</button></p>
+<p class="line"><button class="btn primary" name="answer" value="accept">Join the team</button>
+<button class="btn" name="answer" value="decline">Decline</button></p>
 </form>`
 }
 
@@ -81,7 +81,7 @@ async function answerInvitation(
   return {
     title: `Invitation to ${received.slug}`,
     body: html`<h1>${isIn ? 'You are a member of' : 'You declined the invitation to'} ${nameOfTeam(received)}</h1>
-<p class="actions">${isIn && html`<a class="button" href="/console/t/${encodeURIComponent(received.slug)}">Go to the team</a>`}<a href="/invitations">Show your invitations</a></p>`,
+<p class="line">${isIn && html`<a class="btn primary" href="/console/t/${encodeURIComponent(received.slug)}">Go to the team</a>`}<a href="/invitations">Show your invitations</a></p>`,
     audit: { by: ctx, subjectId: received.team_id },
   }
 }

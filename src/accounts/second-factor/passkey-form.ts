@@ -30,7 +30,7 @@ export function passkeyForm(
 ${csrfFields(ctx)}
 <input type="hidden" name="answer">
 ${fields}
-<p class="actions"><button class="quiet">${button}</button></p>
-<p class="notice bad" role="alert" hidden></p>
+<p class="line"><button class="btn">${button}</button></p>
+<p class="note bad" role="alert" hidden></p>
 </form>`
 }

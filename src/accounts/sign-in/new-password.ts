@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import {
@@ -38,7 +39,7 @@ export async function hashNewPassword(
 export function passwordFaultNotice(fault: string | undefined): Html | undefined {
   return fault === undefined
     ? undefined
-    : html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`
+    : note('bad', html`<a href="#password">${fault}</a>`, { role: 'alert', id: 'fault' })
 }
 
 /** Renders the two password fields and a hidden user name for password managers. Renders a note instead when passwords are disabled. */
@@ -50,9 +51,9 @@ export function newPasswordFields(
   if (!deps.config.passwords) return html`<p>Passwords are off here. This link signs you in, once.</p>`
   const failed = fault && html` aria-invalid="true"`
   return html`<input type="text" name="username" value="${username}" autocomplete="username" hidden>
-<label for="password">New password</label>
+<div class="field"><label for="password">New password</label>
 <p class="soft small" id="rule">${PASSWORD_RULE}</p>
-<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
-<label for="again">Confirm password</label>
-<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${MAX_PASSWORD_LENGTH * 4}"${failed}>`
+<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH * 4}" aria-describedby="rule${fault && ' fault'}"${failed}></div>
+<div class="field"><label for="again">Confirm password</label>
+<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${MAX_PASSWORD_LENGTH * 4}"${failed}></div>`
 }

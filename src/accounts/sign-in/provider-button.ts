@@ -21,5 +21,5 @@ export function providerButton(
   if (provider === undefined) return undefined
   const query = new URLSearchParams({ return: localPath(target, HOME), ...(again && { again: 'yes' }) })
   // The provider is another site, so Turbo cannot follow.
-  return html`<p class="actions"><a class="button" href="${SINGLE_SIGN_ON}?${query.toString()}" data-turbo="false"${kept !== undefined && html` data-kept="${kept}" data-kept-at="${SAVED_FORM_PATH}"`}>${again ? 'Confirm' : 'Sign in'} by ${provider.name}</a></p>`
+  return html`<p class="line"><a class="btn primary" href="${SINGLE_SIGN_ON}?${query.toString()}" data-turbo="false"${kept !== undefined && html` data-kept="${kept}" data-kept-at="${SAVED_FORM_PATH}"`}>${again ? 'Confirm' : 'Sign in'} by ${provider.name}</a></p>`
 }

@@ -1,7 +1,9 @@
 /** Reauthentication before secrets are shown or the instance is changed. */
+
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
 import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
 import { SavedFormField, savedFormField, savedFormPage } from '../../platform/pages/saved-form.ts'
@@ -65,7 +67,7 @@ async function showConfirm(
       ...(savedForm === undefined ? [] : [SAVED_FORM_SCRIPT]),
     ],
     body: html`<h1>Confirm that it is you</h1>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${lockedTo === undefined ? faultOf(needsCode) : faultOfLock(lockedTo)}</a></p>`}
+${failed && note('bad', html`<a href="#password">${lockedTo === undefined ? faultOf(needsCode) : faultOfLock(lockedTo)}</a>`, { role: 'alert', id: 'fault' })}
 <p>This page shows secrets or changes the server, so please confirm it's you. Berth asks once an hour.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(savedForm) })}
 ${providerButton(ctx, query.return, { again: true, kept: savedForm })}
@@ -84,10 +86,10 @@ function passwordForm(
 ${csrfFields(ctx)}
 ${savedFormField(savedForm)}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
-<label for="password">Password of ${username}</label>
-<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}>
+<div class="field"><label for="password">Password of ${username}</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}></div>
 ${needsCode && codeField(wrong)}
-<p class="actions"><button>Continue</button></p>
+<p class="line"><button class="btn primary">Continue</button></p>
 </form>`
 }
 
@@ -102,8 +104,8 @@ function faultOfLock(until: number): string {
 }
 
 function codeField(wrong: Html | false): Html {
-  return html`<label for="code">Code from your app, or a recovery code</label>
-<input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>`
+  return html`<div class="field"><label for="code">Code from your app, or a recovery code</label>
+<input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}></div>`
 }
 
 /** A passkey alone is enough. Otherwise requires the password, and a code if the user has a second factor. */

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
@@ -110,11 +111,15 @@ async function signInPage(ctx: PageCtx, { query, url, savedForm, refused }: Show
       ...(savedForm === undefined ? [] : [SAVED_FORM_SCRIPT]),
     ],
     body: html`<h1>Sign in</h1>
-${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
+${isPasswordSet && note('info', 'Your password is set. Sign in with it.', { role: 'status' })}
 ${
   refused !== undefined &&
-  html`<p class="notice bad" role="alert" id="fault"><a href="#password">Wrong name or password.</a>
-Sign-in locks for a while after ${FAILURES_UNTIL_LOCK} wrong passwords. Your operator can send a reset link.</p>`
+  note(
+    'bad',
+    html`<a href="#password">Wrong name or password.</a>
+Sign-in locks for a while after ${FAILURES_UNTIL_LOCK} wrong passwords. Your operator can send a reset link.`,
+    { role: 'alert', id: 'fault' },
+  )
 }
 ${providerButton(ctx, query.return, { kept: savedForm })}
 ${signInForm(ctx, url, { refused, savedForm })}
@@ -132,11 +137,11 @@ function signInForm(
   return html`<form method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${savedFormField(savedForm)}
-<label for="name">Email or username</label>
-<input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
-<label for="password">Password</label>
-<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}>
-<p class="actions"><button>Sign in</button></p>
+<div class="field"><label for="name">Email or username</label>
+<input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}></div>
+<div class="field"><label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}></div>
+<p class="line"><button class="btn primary">Sign in</button></p>
 </form>
 <p class="soft small">No password, or forgot it? Ask your operator for a reset link.</p>`
 }
@@ -168,7 +173,7 @@ ${passwordFaultNotice(fault)}
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}
-<p class="actions"><button>${ctx.deps.config.passwords ? 'Set password' : 'Sign in'}</button></p>
+<p class="line"><button class="btn primary">${ctx.deps.config.passwords ? 'Set password' : 'Sign in'}</button></p>
 </form>`,
   }
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
 import { csrfTokenOf } from '../../platform/pages/cookies.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
 import { SavedFormField, savedFormField, savedFormPage } from '../../platform/pages/saved-form.ts'
@@ -95,15 +96,15 @@ async function stepPage(
     title: 'Second step',
     ...(options && { scripts: [PASSKEY_SCRIPT] }),
     body: html`<h1>Second step</h1>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">The code is wrong or was used, or the passkey took too long.</a></p>`}
+${failed && note('bad', html`<a href="#code">The code is wrong or was used, or the passkey took too long.</a>`, { role: 'alert', id: 'fault' })}
 <p>Enter your second factor within ten minutes.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(kept) })}
 <form method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${savedFormField(kept)}
-<label for="code">Code from your app, or a recovery code</label>
-<input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>
-<p class="actions"><button>Sign in</button></p>
+<div class="field"><label for="code">Code from your app, or a recovery code</label>
+<input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}></div>
+<p class="line"><button class="btn primary">Sign in</button></p>
 </form>
 <p class="soft small">Lost your second factors? Your operator can remove them. <a href="/sign-in">Start again</a></p>`,
   }
@@ -129,7 +130,7 @@ async function signInByPasskey(
     status: 403,
     title: 'Sign-in failed',
     body: html`<h1>Sign in</h1>
-<p class="notice bad" role="alert">This passkey was not accepted: it is unknown, or it took longer than five minutes.</p>
+${note('bad', 'This passkey was not accepted: it is unknown, or it took longer than five minutes.', { role: 'alert' })}
 <p><a href="${beginAgain(query)}">Try again</a></p>`,
   }
 }

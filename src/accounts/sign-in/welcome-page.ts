@@ -58,7 +58,7 @@ ${passwordFaultNotice(fault)}
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}
-<p class="actions"><button>${ctx.deps.config.passwords ? 'Set password and continue' : 'Continue'}</button></p>
+<p class="line"><button class="btn primary">${ctx.deps.config.passwords ? 'Set password and continue' : 'Continue'}</button></p>
 </form>`,
   }
 }

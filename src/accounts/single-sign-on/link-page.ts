@@ -46,7 +46,7 @@ async function showLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
       body: html`<h1>Sign in by ${host}?</h1>
 <p>From then on you sign in as <strong>${link.username}</strong> with ${host}, and your groups there grant your roles here.</p>
 <form method="post" action="${url}">${csrfFields(ctx)}
-<p class="actions"><button>Yes, that is me</button></p></form>`,
+<p class="line"><button class="btn primary">Yes, that is me</button></p></form>`,
     }
   )
 }

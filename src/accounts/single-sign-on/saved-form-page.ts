@@ -22,7 +22,7 @@ export const savedFormScreens: readonly Screen[] = [
       body: html`<h1>You are signed in</h1>
 <p>If you had typed something in the previous page, this tab restores it. If nothing happens, nothing was saved.</p>
 <form method="post" action="${SAVED_FORM_PATH}" data-brings-back>${csrfFields(ctx)}<input type="hidden" name="kept"></form>
-<p class="actions"><a class="button" href="${HOME}">Go to the console</a></p>`,
+<p class="line"><a class="btn primary" href="${HOME}">Go to the console</a></p>`,
     }),
   }),
   consoleScreen({

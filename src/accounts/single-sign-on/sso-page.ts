@@ -1,8 +1,10 @@
 /** Sign-in with a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
+
 import type { Static } from 'typebox'
 import type { Actor, OperatorCtx } from '../../context.ts'
 import { type IdentityClaims, ProviderError } from '../../platform/adapters/identity-provider.ts'
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
 import { type PageCtx, type Screen, type ScreenInput, screen, type View } from '../../platform/pages/screen.ts'
@@ -168,7 +170,7 @@ function failed(ctx: PageCtx, { why, status }: { why: string; status: number }):
     status,
     title: 'Sign-in failed',
     body: html`<h1>Sign-in failed</h1>
-<p class="notice bad" role="alert">${why}</p>
+${note('bad', why, { role: 'alert' })}
 ${providerButton(ctx, undefined)}
 <p><a href="/sign-in">Back to the sign-in</a></p>`,
   }

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import type { InstallationsOf } from '../../integrations/installations/schema.ts'
 import type { CreatedClientSecret, Integration } from '../../integrations/integrations/schema.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -112,7 +113,7 @@ async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
     {
       title: toSingleLine(one.name),
       within: [],
-      body: html`<div class="top"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
+      body: html`<div class="head"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="btn" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
 ${formErrorNotice(refused)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
@@ -126,7 +127,7 @@ ${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installation
 /** An installed app cannot be removed, so it has no button. */
 function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
   if (isInstalled)
-    return html`<section class="stack card"><h2>Remove this app</h2>
+    return html`<section class="card in stack form"><h2>Remove this app</h2>
 <p>An installed app cannot be removed. Each account above must uninstall it first, on its <em>Integrations</em> page.</p></section>`
   return dangerCard(
     'Remove this app',
@@ -136,7 +137,7 @@ function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
 }
 
 function factsOf(account: OwnAccount, one: Integration, now: number): Html {
-  return html`<section class="card"><h2>App</h2><dl class="facts">
+  return html`<section class="card in stack"><h2>App</h2><dl class="facts">
 <dt>Client ID</dt><dd><code>${one.clientId}</code></dd>
 <dt>Install page</dt><dd><a href="${one.installUrl}">${one.installUrl}</a></dd>
 <dt>Redirect URL</dt><dd>${one.redirectUrl}</dd>
@@ -145,7 +146,7 @@ function factsOf(account: OwnAccount, one: Integration, now: number): Html {
       ? 'None'
       : html`${one.webhookUrl} · <a href="${accountPath(account, `webhooks/${one.webhookId}`)}">Deliveries and test event</a>`
   }</dd>
-<dt>Requested access</dt><dd>${one.scopes.length === 0 ? 'None' : one.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</dd>
+<dt>Requested access</dt><dd>${one.scopes.length === 0 ? 'None' : one.scopes.map((scope) => html`<span class="badge">${scope}</span> `)}</dd>
 <dt>Changed</dt><dd>${relativeTime(one.updatedAt, now)}</dd>
 </dl></section>`
 }
@@ -153,11 +154,9 @@ function factsOf(account: OwnAccount, one: Integration, now: number): Html {
 function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwner: boolean): Html {
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
     html`<tr><td><code>${id}</code></td><td>${relativeTime(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
-  return html`<section class="card"><h2>Client secrets</h2>
+  return html`<section class="card in stack"><h2>Client secrets</h2>
 ${dataTable('Client secrets', ['Secret', 'Created', isOwner && 'Actions'], one.secrets.map(row))}
-${
-  isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace secret</a></p>`
-}</section>`
+${isOwner && html`<p><a class="btn" href="${appPath(account, one.id, 'secrets')}">Replace secret</a></p>`}</section>`
 }
 
 function installationsOf(rows: Static<typeof InstallationsOf>['installations'], now: number): Html {
@@ -170,7 +169,7 @@ ${dataTable(
   rows.map(
     (
       one,
-    ) => html`<tr><td>${one.disabledAt === null ? html`<span class="state good">Active</span>` : html`<span class="state bad">Disabled</span>`}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
+    ) => html`<tr><td>${one.disabledAt === null ? state('good', 'Active') : state('bad', 'Disabled')}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
 <td>${one.projectSelection === 'all' ? 'All' : 'Selected'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
   ),
 )}`
@@ -185,12 +184,12 @@ async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     {
       title: `Edit ${toSingleLine(one.name)}`,
       within: [[toSingleLine(one.name), appPath(account, one.id)]],
-      body: html`<div class="top"><h1>Edit app</h1></div>
+      body: html`<div class="head"><h1>Edit app</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${editFields(ctx, refused, (refused) => appFields(one, refused))}
 <p class="soft small">Additional access takes effect on an account after its owner confirms it.</p>
-<p class="actions"><button>Save</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p>
+<p class="line"><button class="btn primary">Save</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p>
 </form>`,
     },
   )
@@ -205,11 +204,11 @@ async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refu
     {
       title: 'Replace secret',
       within: [[toSingleLine(one.name), appPath(account, one.id)]],
-      body: html`<div class="top"><h1>Replace client secret</h1></div>
+      body: html`<div class="head"><h1>Replace client secret</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
 <p>Create a second secret, configure your app with it, then revoke the first. Both work until you revoke one.</p>
-<p class="actions"><button>Create second secret</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
+<p class="line"><button class="btn primary">Create second secret</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
     },
   )
 }
@@ -221,9 +220,9 @@ async function showSecret(ctx: ConsoleCtx, made: Static<typeof CreatedClientSecr
     { account, tab: 'apps' },
     {
       title: 'Second secret created',
-      body: html`<div class="top"><h1>Second secret created</h1></div>
+      body: html`<div class="head"><h1>Second secret created</h1></div>
 ${oneTimeSecret('Client secret', made.clientSecret)}
-<p><a class="button" href="${appPath(account, params.id!)}">Back to app</a></p>`,
+<p><a class="btn primary" href="${appPath(account, params.id!)}">Back to app</a></p>`,
     },
   )
 }

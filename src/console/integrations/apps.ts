@@ -61,7 +61,7 @@ async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<t
     { account, tab: 'apps' },
     {
       title: 'Apps',
-      body: html`<div class="top"><h1>Apps</h1>${isOwner && html`<a class="button" href="${accountPath(account, 'apps/new')}">Register app</a>`}</div>
+      body: html`<div class="head"><h1>Apps</h1>${isOwner && html`<a class="btn primary" href="${accountPath(account, 'apps/new')}">Register app</a>`}</div>
 ${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((one) => card(account, one, ctx.now))}</ul>`}
 ${paginationLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
     },
@@ -75,7 +75,7 @@ function nothing(): Html {
 }
 
 function card(account: OwnAccount, one: Integration, now: number): Html {
-  return html`<li class="card"><h2><a href="${appPath(account, one.id)}">${toSingleLine(one.name)}</a></h2>
+  return html`<li class="card in stack"><h2><a href="${appPath(account, one.id)}">${toSingleLine(one.name)}</a></h2>
 <p><code>${one.slug}</code></p>
 <p class="soft small">${one.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${relativeTime(one.updatedAt, now)}</p></li>`
 }
@@ -87,13 +87,13 @@ async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     { account, tab: 'apps' },
     {
       title: 'Register app',
-      body: html`<div class="top"><h1>Register app</h1></div>
+      body: html`<div class="head"><h1>Register app</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
 ${appFields(undefined, refused)}
-<p class="actions"><button>Register app</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
+<p class="line"><button class="btn primary">Register app</button><a class="btn" href="${accountPath(account, 'apps')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -106,10 +106,10 @@ async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedIntegration>
     { account, tab: 'apps' },
     {
       title: 'Registered',
-      body: html`<div class="top"><h1>App registered</h1></div>
-<section class="card"><h2>Client ID</h2><pre>${made.clientId}</pre></section>
+      body: html`<div class="head"><h1>App registered</h1></div>
+<section class="card in stack"><h2>Client ID</h2><pre>${made.clientId}</pre></section>
 ${oneTimeSecret('Client secret', made.clientSecret)}
-<p><a class="button" href="${appPath(account, made.id)}">Go to app</a></p>`,
+<p><a class="btn primary" href="${appPath(account, made.id)}">Go to app</a></p>`,
     },
   )
 }

@@ -3,6 +3,8 @@ import { logoOf } from '../../integrations/consent/consent-page.ts'
 import { listScopes } from '../../integrations/consent/scope-descriptions.ts'
 import type { Configuration } from '../../integrations/installations/schema.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
+import { note } from '../../platform/pages/face/notes.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -88,7 +90,7 @@ async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
     {
       title: 'Integrations',
       images: originsOf(installations),
-      body: html`<div class="top"><h1>Integrations</h1></div>
+      body: html`<div class="head"><h1>Integrations</h1></div>
 ${installations.length === 0 ? nothing() : html`<ul class="grid">${installations.map((one) => card(account, one, ctx.now))}</ul>`}`,
     },
   )
@@ -101,17 +103,15 @@ function nothing(): Html {
 }
 
 function card(account: OwnAccount, one: Configuration, now: number): Html {
-  return html`<li class="card"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${toSingleLine(one.integration.name)}</a></h2>
+  return html`<li class="card in stack"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${toSingleLine(one.integration.name)}</a></h2>
 <p>${stateOf(one)}</p>
 <p class="soft small">${one.projects === undefined ? 'All projects' : countOf(one.projects.length, 'project')} · installed ${relativeTime(one.createdAt, now)}</p></li>`
 }
 
 function stateOf({ disabledAt, pendingScopes, completedAt }: Configuration): Html {
-  if (disabledAt !== undefined) return html`<span class="state bad">Disabled</span>`
-  if (pendingScopes.length > 0) return html`<span class="state warn">Requests more access</span>`
-  return completedAt === undefined
-    ? html`<span class="state warn">Not set up yet</span>`
-    : html`<span class="state good">Active</span>`
+  if (disabledAt !== undefined) return state('bad', 'Disabled')
+  if (pendingScopes.length > 0) return state('warn', 'Requests more access')
+  return completedAt === undefined ? state('warn', 'Not set up yet') : state('good', 'Active')
 }
 
 function logo({ integration }: Pick<Configuration, 'integration'>, size: number): Html | undefined {
@@ -140,17 +140,17 @@ async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refus
       title: name,
       within: [],
       images: originsOf([one]),
-      body: html`<div class="top"><h1 class="named">${logo(one, 32)}${name}</h1></div>
+      body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
 ${formErrorNotice(refused)}
 ${notices(account, one)}
-<section class="card"><h2>Installation</h2>
+<section class="card in stack"><h2>Installation</h2>
 <dl class="facts">
 <dt>State</dt><dd>${stateOf(one)}</dd>
 <dt>Installed</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>Changed</dt><dd>${relativeTime(one.updatedAt, ctx.now)}</dd>
 <dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
-<section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
+<section class="card in stack"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, refused)}
 ${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
     },
@@ -161,11 +161,14 @@ function notices(account: OwnAccount, one: Configuration): Html {
   const pages = canInAccount(account, 'installation:grant')
   return html`${
     one.disabledAt !== undefined &&
-    html`<p class="notice bad">It is disabled and its requests fail, because its owner lost access. An owner of the team can become its owner.
-${pages && html`<a href="/integrations/installed/${one.id}/take-over">Become its owner</a>`}</p>`
+    note(
+      'bad',
+      html`It is disabled and its requests fail, because its owner lost access. An owner of the team can become its owner.
+${pages && html`<a href="/integrations/installed/${one.id}/take-over">Become its owner</a>`}`,
+    )
   }${
     one.pendingScopes.length > 0 &&
-    html`<p class="notice">It requests more access. <a href="/integrations/confirm/${one.id}">Review request</a></p>`
+    note('info', html`It requests more access. <a href="/integrations/confirm/${one.id}">Review request</a>`)
   }`
 }
 
@@ -177,7 +180,7 @@ function projectsSection(
   refused: Refused | undefined,
 ): Html {
   if (one.projects === undefined)
-    return html`<section class="card"><h2>Projects</h2><p>All projects, present and future.</p></section>`
+    return html`<section class="card in stack"><h2>Projects</h2><p>All projects, present and future.</p></section>`
   const path = onePath(account, one.id)
   const grants = canInAccount(account, 'installation:grant')
   const row = (id: string) => {
@@ -187,7 +190,7 @@ function projectsSection(
     })
     return html`<tr><td>${called}</td>${grants && html`<td class="act">${remove}</td>`}</tr>`
   }
-  return html`<section class="card"><h2>Projects</h2>
+  return html`<section class="card in stack"><h2>Projects</h2>
 ${
   one.projects.length === 0
     ? html`<p>No projects.</p>`
@@ -197,6 +200,6 @@ ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
 ${field('project', 'Add a project', { required: true, refused, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
-<p class="actions"><button>Add project</button></p></form>`
+<p class="line"><button class="btn primary">Add project</button></p></form>`
 }</section>`
 }

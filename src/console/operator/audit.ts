@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { AuditList } from '../../operations/operator/audit.ts'
 import type { AuditVerification } from '../../operations/operator/verify-audit.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
@@ -60,7 +61,7 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
   const show = (id: string) => targetLink(id, subjects, pathOf)
   return operatorPage(ctx, 'audit', {
     title: 'Audit log',
-    body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Verify integrity</a>`)}
+    body: html`${heading('Audit log', html`<a class="btn" href="${LIST}/verify">Verify integrity</a>`)}
 ${filterForm(
   LIST,
   [account, actor, type].some(Boolean),
@@ -97,7 +98,7 @@ async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
   return operatorPage(ctx, 'audit', {
     title: 'Chain of the audit log',
     body: html`${heading('Chain of the audit log')}
-<section class="card"><p><span class="state ${verified ? 'good' : 'bad'}">${verified ? 'The chain is intact' : 'The chain is broken'}</span></p>
+<section class="card in stack"><p>${verified ? state('good', 'The chain is intact') : state('bad', 'The chain is broken')}</p>
 <dl class="facts">
 <dt>Entries</dt><dd>${entries}</dd>
 <dt>Pending</dt><dd>${unlinked}</dd>
@@ -105,8 +106,8 @@ async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
 ${firstBroken && html`<dt>First broken</dt><dd>entry ${firstBroken.position}: ${firstBroken.why}</dd>`}
 ${head && html`<dt>Head</dt><dd><code>${head}</code></dd>`}
 </dl></section>
-<form class="stack card" action="${LIST}/verify">
+<form class="card in stack form" action="${LIST}/verify">
 ${field('head', 'Compare with a head', { value: query.head, hint: 'A head that you saved from an earlier check. Also verifies that no entries at the end were deleted.' })}
-<p class="actions"><button class="quiet">Verify chain</button><a class="button quiet" href="${LIST}">Back to audit log</a></p></form>`,
+<p class="line"><button class="btn">Verify chain</button><a class="btn" href="${LIST}">Back to audit log</a></p></form>`,
   })
 }

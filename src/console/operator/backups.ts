@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { BackupList, RecordedBackups } from '../../operations/backup/routes.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
@@ -53,10 +54,10 @@ async function showBackups(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const recorded = await ctx.ask<Known>('operatorListKnownBackups')
   return operatorPage(ctx, 'backups', {
     title: 'Backups',
-    body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Create backup', { look: '' }))}
+    body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Create backup', { look: 'primary' }))}
 ${formErrorNotice(refused)}
-${runningSince !== null && html`<p class="notice" role="status">A backup started ${relativeTime(runningSince, ctx.now)} and is in progress. <a href="${LIST}">Refresh</a></p>`}
-${failed && html`<p class="notice bad">The backup that started ${relativeTime(failed.at, ctx.now)} failed: ${failed.message}</p>`}
+${runningSince !== null && note('info', html`A backup started ${relativeTime(runningSince, ctx.now)} and is in progress. <a href="${LIST}">Refresh</a>`, { role: 'status' })}
+${failed && note('bad', html`The backup that started ${relativeTime(failed.at, ctx.now)} failed: ${failed.message}`)}
 ${schedule(recorded.scheduled, ctx.now)}
 ${checks(ctx, recorded)}
 <h2>In the data directory</h2>
@@ -74,14 +75,14 @@ ${dataTable(
 }
 
 function schedule({ schedule, to, keep, nextAt, fault }: Known['scheduled'], now: number): Html {
-  return html`<section class="card"><h2>Schedule</h2>
+  return html`<section class="card in stack"><h2>Schedule</h2>
 ${
   schedule === null
     ? html`<p>No automatic backups: <code>BERTH_BACKUP_SCHEDULE</code> is not set.</p>`
     : html`<dl class="facts"><dt>When</dt><dd><code>${schedule}</code> (UTC)</dd><dt>Next</dt><dd>${nextAt === null ? 'never' : relativeTime(nextAt, now)}</dd>
 <dt>Destination</dt><dd><code>${to}</code></dd><dt>Retention</dt><dd><code>${keep}</code></dd></dl>`
 }
-${fault && html`<p class="notice bad">The last scheduled backup failed: ${fault}</p>`}
+${fault && note('bad', html`The last scheduled backup failed: ${fault}`)}
 </section>`
 }
 
@@ -90,9 +91,9 @@ function checks(ctx: ConsoleCtx, { known, check: { running, failed } }: Known): 
   const verify = (fields: Record<string, string>, words: string, label: string) =>
     running === null && button(ctx, `${LIST}/verify`, words, { label, fields })
   const newest = known.find(({ isHere }) => isHere)
-  return html`<div class="top"><h2>Recorded backups</h2>${newest && verify({}, 'Verify newest', 'Verify newest')}</div>
-${running && html`<p class="notice" role="status">${running.name} is being verified. The check started ${relativeTime(running.since, ctx.now)}. <a href="${LIST}">Refresh</a></p>`}
-${failed && html`<p class="notice bad">The check that started ${relativeTime(failed.at, ctx.now)} could not read its backup: ${failed.message}</p>`}
+  return html`<div class="head"><h2>Recorded backups</h2>${newest && verify({}, 'Verify newest', 'Verify newest')}</div>
+${running && note('info', html`${running.name} is being verified. The check started ${relativeTime(running.since, ctx.now)}. <a href="${LIST}">Refresh</a>`, { role: 'status' })}
+${failed && note('bad', html`The check that started ${relativeTime(failed.at, ctx.now)} could not read its backup: ${failed.message}`)}
 <p>Backups of all instances and of <code>berth backup</code>, in every place, with their last check.</p>
 ${dataTable(
   'Recorded backups',

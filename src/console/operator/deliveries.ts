@@ -56,7 +56,7 @@ async function showDeliveries(
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
 ${formErrorNotice(refused)}
-<nav aria-label="Status"><p class="ways near">${FILTERS.map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
+<nav aria-label="Status"><p class="line tight">${FILTERS.map(([value, words]) => html`<a class="btn small" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
 ${dataTable(
   'Deliveries',
   ['Event', 'State', 'Account', 'Endpoint', 'Created', 'Attempts', 'Actions'],

@@ -1,24 +1,25 @@
 import type { Page } from '../../platform/pages/frame.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { type Crumb, consolePage, type Tabs } from '../frame.ts'
+import { type Crumb, consolePage } from '../frame.ts'
+import type { Section, Tabs } from '../shell/side.ts'
 
-/** TABLE Operator tabs. docs/console.md: Operator. */
-const TABS = {
-  '': 'Overview',
-  people: 'People',
-  teams: 'Teams',
-  tokens: 'Tokens',
-  integrations: 'Integrations',
-  keys: 'Keys',
-  timers: 'Timers',
-  deliveries: 'Deliveries',
-  audit: 'Audit log',
-  backups: 'Backups',
-  health: 'Health',
-  attention: 'Needs attention',
-} as const
-type Tab = keyof typeof TABS
+/** TABLE Operator sections. docs/console.md: Operator. */
+const SECTIONS = [
+  ['', 'Overview', 'house'],
+  ['attention', 'Needs attention', 'bell'],
+  ['people', 'People', 'user', 'Accounts'],
+  ['teams', 'Teams', 'users', 'Accounts'],
+  ['tokens', 'Tokens', 'fingerprint', 'Accounts'],
+  ['integrations', 'Integrations', 'blocks', 'Accounts'],
+  ['deliveries', 'Deliveries', 'send', 'Delivery'],
+  ['timers', 'Timers', 'timer', 'Delivery'],
+  ['audit', 'Audit log', 'scroll-text', 'Safety'],
+  ['backups', 'Backups', 'database', 'Safety'],
+  ['keys', 'Keys', 'key-round', 'Safety'],
+  ['health', 'Health', 'heart-pulse', 'System'],
+] as const satisfies readonly Section[]
+type Tab = (typeof SECTIONS)[number][0]
 
 /** Rows per page. */
 export const ROWS = '50'
@@ -31,7 +32,7 @@ export function operatorPath(section = '', ...parts: string[]): string {
   return path.join('/')
 }
 
-export const OPERATOR: Tabs = { name: 'Operator', table: Object.entries(TABS), to: (end) => operatorPath(end) }
+export const OPERATOR: Tabs = { name: 'Operator', table: SECTIONS, to: (end) => operatorPath(end) }
 
 type Content = Pick<Page, 'title' | 'body' | 'images'> & { within?: readonly Crumb[] }
 

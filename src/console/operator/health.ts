@@ -1,7 +1,9 @@
 /** Health shows what `berth doctor` checks; Needs attention shows the items of `berth report`. */
+
 import type { Static } from 'typebox'
 import type { Health } from '../../operations/doctor/routes.ts'
 import type { AttentionItem, Kind, Report, Section } from '../../operations/report/schema.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
@@ -56,7 +58,7 @@ async function showHealth(ctx: ConsoleCtx): Promise<Page> {
     title: 'Health',
     body: html`${heading('Health')}
 <p class="soft">Settings, keys, database, DNS, email, clock and disk. Same as <code>berth doctor</code>. The checks can take some seconds.</p>
-<turbo-frame id="${CHECKS_FRAME}" src="${CHECKS_PATH}"><p><a class="button" href="${CHECKS_PATH}">Run checks</a></p></turbo-frame>`,
+<turbo-frame id="${CHECKS_FRAME}" src="${CHECKS_PATH}"><p><a class="btn primary" href="${CHECKS_PATH}">Run checks</a></p></turbo-frame>`,
   })
 }
 
@@ -78,7 +80,7 @@ ${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} pas
 function findingSheet(caption: string, findings: readonly Finding[]): Html {
   const rows = findings.map(({ about, is, found, advice }) => {
     const [look, word] = LOOKS[is]
-    return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${withInlineCode(found)}${advice && showAdvice(advice)}</td></tr>`
+    return html`<tr><td>${about}</td><td>${state(look, word)}</td><td>${withInlineCode(found)}${advice && showAdvice(advice)}</td></tr>`
   })
   return dataTable(caption, ['Check', 'State', 'Result'], rows)
 }
@@ -86,9 +88,9 @@ function findingSheet(caption: string, findings: readonly Finding[]): Html {
 /** The worst finding decides. */
 function stateOf(findings: readonly Finding[]): Html {
   const worries = findings.filter(({ is }) => is === 'worry').length
-  if (findings.some(({ is }) => is === 'wrong')) return html`<span class="state bad">Errors found</span>`
-  if (worries > 0) return html`<span class="state warn">${countOf(worries, 'warning')}</span>`
-  return html`<span class="state good">All checks passed</span>`
+  if (findings.some(({ is }) => is === 'wrong')) return state('bad', 'Errors found')
+  if (worries > 0) return state('warn', countOf(worries, 'warning'))
+  return state('good', 'All checks passed')
 }
 
 /** TABLE Pages for the items of a section, by kind. */
@@ -119,7 +121,7 @@ ${sections.map((section) => showSection(section, ctx.now))}`,
 
 function showSection({ kind, title, count, partial, items }: Section, now: number): Html {
   const pageOf = PAGES[kind]
-  return html`<h2>${title} <span class="tag">${partial ? `${count} or more` : count}</span></h2>
+  return html`<h2>${title} <span class="badge">${partial ? `${count} or more` : count}</span></h2>
 ${items.length < count && html`<p class="soft small">The ${items.length} oldest.</p>`}
 ${dataTable(
   title,

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { KeyList } from '../../operations/operator/keys.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
@@ -46,7 +47,7 @@ async function showKeys(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const { keys } = await ctx.ask<Static<typeof KeyList>>('operatorListKeys')
   return operatorPage(ctx, 'keys', {
     title: 'Keys',
-    body: html`${heading('Keys', confirmedButton(ctx, `${LIST}/rotate`, 'Rotate root key', { look: '' }))}
+    body: html`${heading('Keys', confirmedButton(ctx, `${LIST}/rotate`, 'Rotate root key', { look: 'primary' }))}
 ${formErrorNotice(refused)}
 <p>Root keys encrypt the keys of projects, which encrypt their variables. Rotation creates a new root key and rewraps the project keys.
 Back up the keyring afterwards: without it no value can be decrypted.</p>
@@ -55,9 +56,9 @@ ${dataTable(
   ['Key', 'State', 'Wraps', 'Actions'],
   keys.map(
     (one) => html`<tr><td><code>${one.id}</code></td>
-<td>${one.active ? html`<span class="state good">Active</span>` : html`<span class="state">Older</span>`}</td>
+<td>${one.active ? state('good', 'Active') : state('idle', 'Older')}</td>
 <td>${one.references === 0 ? 'Nothing' : `Keys of ${one.references} projects`}</td>
-<td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'quiet small' })}</td></tr>`,
+<td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'small' })}</td></tr>`,
   ),
   { none: 'No keys.' },
 )}`,

@@ -1,6 +1,8 @@
 /** The health checks take seconds, so a frame loads them. Without script, the page shows only the link. */
+
 import type { Static } from 'typebox'
 import type { Statistics } from '../../operations/statistics/statistics.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
 import { barChart, type ChartBar, columnChart } from '../charts.ts'
@@ -33,16 +35,16 @@ async function showOverview(ctx: ConsoleCtx) {
   return operatorPage(ctx, '', {
     title: 'Overview',
     body: html`${heading('Overview')}
-<p class="notice"><strong>Health</strong> · <a href="${operatorPath('health')}">View checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame></p>
-<section class="card"><dl class="facts">
+${note('info', html`<strong>Health</strong> · <a href="${operatorPath('health')}">View checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame>`)}
+<section class="card in stack"><dl class="facts">
 <dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
 <dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
 <dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>
 </dl></section>
-<section class="card"><h2>Deliveries in the last 24 hours</h2>
+<section class="card in stack"><h2>Deliveries in the last 24 hours</h2>
 ${drawDeliveries(deliveries)}
 </section>
-<section class="card"><h2>Database size</h2>
+<section class="card in stack"><h2>Database size</h2>
 ${columnChart(
   'Database size by day',
   [{ words: 'size', look: 'main' }],
@@ -60,7 +62,7 @@ ${barChart(
   numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
   'No failed requests.',
 )}
-<section class="card"><h2>Server</h2><dl class="facts">
+<section class="card in stack"><h2>Server</h2><dl class="facts">
 <dt>Started</dt><dd>${relativeTime(startedAt, ctx.now)}</dd>
 <dt>Database</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
 <dt>Node.js</dt><dd>${node}</dd>

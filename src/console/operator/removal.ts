@@ -59,7 +59,7 @@ export function removalForm(
     html`<form method="post" action="${path}/remove">${csrfFields(ctx)}<input type="hidden" name="called" value="${called}">
 ${checkboxField('force', forced, false, mine)}
 ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
-<p class="actions"><button class="danger">Remove ${called}</button></p>
+<p class="line"><button class="btn danger">Remove ${called}</button></p>
 </form>`,
   )
 }
@@ -67,9 +67,9 @@ ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html`
 /** Renders the card that suspends or reinstates a user. `path`: of the user. */
 export function suspension(ctx: ConsoleCtx, path: string, isSuspended: boolean): Html {
   if (isSuspended)
-    return html`<section class="stack card"><h2>Reinstate</h2>
+    return html`<section class="card in stack form"><h2>Reinstate</h2>
 <p>Their tokens work again, and what they set up is resumed. They must sign in again.</p>
-${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
+${button(ctx, `${path}/suspended`, 'Reinstate', { look: 'primary' })}</section>`
   return dangerCard(
     'Suspend',
     'Their sessions and tokens stop working at once, and what they set up is put on hold. Nothing is deleted.',
@@ -83,9 +83,9 @@ export function secondFactors(
   { id, username, email, secondFactors }: Static<typeof UserDetails>,
 ): Html {
   const { oneTimeCodes, passkeys } = secondFactors
-  if (!oneTimeCodes && passkeys === 0) return html`<p class="card">None. Password only.</p>`
+  if (!oneTimeCodes && passkeys === 0) return html`<p class="card in stack">None. Password only.</p>`
   const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
-  return html`<p class="card">Set up: ${words.join(' and ')}.</p>
+  return html`<p class="card in stack">Set up: ${words.join(' and ')}.</p>
 ${dangerCard(
   'Remove second factors',
   html`For a user who lost them. Check that the request comes from <strong>${username}</strong>: their password is then enough to sign in. Their sessions end, and an email goes to <strong>${email}</strong>.`,

@@ -106,7 +106,7 @@ async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof L
   })
   return operatorPage(ctx, 'teams', {
     title: 'Teams',
-    body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">New team</a>`)}
+    body: html`${heading('Teams', html`<a class="btn primary" href="${LIST}/new">New team</a>`)}
 ${searchForm(LIST, 'Search teams by name', 'Name', search)}
 ${dataTable(
   'Teams',
@@ -127,12 +127,12 @@ function showNew(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
     title: 'New team',
     body: html`${heading('New team')}
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${LIST}/new">
+<form class="card in stack form" method="post" action="${LIST}/new">
 ${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: plain })}
 ${field('name', 'Name', { required: true, refused, attributes: html` autocomplete="off"` })}
 ${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email of the first owner.', attributes: plain })}
-<p class="actions"><button>Create team</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+<p class="line"><button class="btn primary">Create team</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })
 }
@@ -144,7 +144,7 @@ async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>
     within: [],
     body: html`${heading(team.slug)}
 ${formErrorNotice(refused)}
-<section class="card"><dl class="facts">
+<section class="card in stack"><dl class="facts">
 <dt>Name</dt><dd>${team.name}</dd>
 <dt>ID</dt><dd>${copyable(team.id, 'id')}</dd>
 <dt>Plan</dt><dd>${team.plan}</dd>
@@ -162,16 +162,16 @@ ${dataTable(
   { none: 'No members.' },
 )}
 <h2>Plan</h2>
-<form class="stack card" method="post" action="${operatorPath('teams', team.id)}/plan">
+<form class="card in stack form" method="post" action="${operatorPath('teams', team.id)}/plan">
 ${editFields(
   ctx,
   refused,
-  () => html`<label for="plan">Plan</label>
-<select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select>
+  () => html`<div class="field"><label for="plan">Plan</label>
+<select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select></div>
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> Blocked: nothing can be created</label>
 <label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>`,
 )}
-<p class="actions"><button>Save</button></p>
+<p class="line"><button class="btn primary">Save</button></p>
 </form>
 ${removalForm(ctx, operatorPath('teams', team.id), {
   called: team.slug,

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { TimerList } from '../../operations/operator/sweeps.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
@@ -46,7 +47,7 @@ ${dataTable(
   timers.map(
     (one) => html`<tr><td>${one.name}</td><td>${every(one.periodMs)}</td>
 <td>${one.lastRunAt === null ? 'never' : relativeTime(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
-<td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
+<td>${one.failures > 0 ? state('bad', String(one.failures)) : '0'}</td>
 <td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
   ),
   { none: 'No timers.' },

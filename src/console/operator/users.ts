@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { CreatedPasswordLink, OperatorUser } from '../../accounts/accounts/schema.ts'
 import type { PersonList, UserDetails } from '../../accounts/users/schema.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/screen.ts'
@@ -120,7 +121,7 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
   })
   return operatorPage(ctx, 'people', {
     title: 'People',
-    body: html`${heading('People', html`<a class="button" href="${LIST}/invite">Invite user</a>`)}
+    body: html`${heading('People', html`<a class="btn primary" href="${LIST}/invite">Invite user</a>`)}
 ${searchForm(LIST, 'Search people by name or email', 'Name or email', search)}
 ${dataTable(
   'People',
@@ -144,12 +145,12 @@ function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
     title: 'Invite user',
     body: html`${heading('Invite user')}
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${LIST}/invite" data-turbo="false">
+<form class="card in stack form" method="post" action="${LIST}/invite" data-turbo="false">
 ${csrfFields(ctx)}
 ${field('email', 'Email', { required: true, refused, type: 'email', hint: mails(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
 ${field('username', 'Username', { required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
 ${field('name', 'Name', { refused, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
-<p class="actions"><button>Invite</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+<p class="line"><button class="btn primary">Invite</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })
 }
@@ -164,7 +165,7 @@ function showLink(
     title: username,
     within: [],
     body: html`${heading(username)}
-<section class="card"><h2>Password link</h2>
+<section class="card in stack"><h2>Password link</h2>
 <p>${mails(ctx) ? html`Sent to <strong>${email}</strong>.` : "Email isn't set up on this server, so send it to them."} Single use, shown only once. Expires ${relativeTime(expiresAt, ctx.now)}.</p>
 <pre class="secret">${url}</pre>
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
@@ -180,7 +181,7 @@ async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params
     within: [],
     body: html`${heading(username, stateOf(person))}
 ${formErrorNotice(refused)}
-<section class="card"><dl class="facts">
+<section class="card in stack"><dl class="facts">
 <dt>Email</dt><dd>${person.email}</dd>
 <dt>Name</dt><dd>${person.name ?? 'none'}</dd>
 <dt>ID</dt><dd>${copyable(person.id, 'id')}</dd>
@@ -201,11 +202,11 @@ ${dataTable(
   { none: 'No teams.' },
 )}
 <h2>Password</h2>
-<section class="card"><p>A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${mails(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}</p>
-${button(ctx, `${path}/link`, 'Create password link', { look: 'quiet', showsOnce: true })}</section>
+<section class="card in stack"><p>A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${mails(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}</p>
+${button(ctx, `${path}/link`, 'Create password link', { look: '', showsOnce: true })}</section>
 <h2>Role</h2>
-<section class="card"><p>${operator ? 'Operator.' : 'Not an operator.'}</p>
-${button(ctx, `${path}/operator`, operator ? 'Remove operator role' : 'Make operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
+<section class="card in stack"><p>${operator ? 'Operator.' : 'Not an operator.'}</p>
+${button(ctx, `${path}/operator`, operator ? 'Remove operator role' : 'Make operator', { look: '', fields: operator ? {} : { operator: 'true' } })}</section>
 <h2>Second factors</h2>
 ${secondFactors(ctx, person)}
 ${suspension(ctx, path, suspended)}
@@ -228,7 +229,7 @@ function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof UserDetails>, 'id' | 
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {
-  return html`<span class="state ${suspended ? 'bad' : 'good'}">${suspended ? 'Suspended' : 'Active'}</span>${operator && html` <span class="tag">Operator</span>`}`
+  return html`${suspended ? state('bad', 'Suspended', 'paused') : state('good', 'Active')}${operator && html` <span class="badge">Operator</span>`}`
 }
 
 function mails(ctx: ConsoleCtx): boolean {

@@ -45,7 +45,7 @@ export async function buildLog(
   const running = isRunning(one)
   const hidden = Number(lines[0]?.serial ?? 0)
   const path = deploymentPath(account, project, one.id)
-  return html`<section class="card" aria-labelledby="log"><h2 id="log">Build log</h2>
+  return html`<section class="card in stack" aria-labelledby="log"><h2 id="log">Build log</h2>
 <turbo-frame id="build-log"${running && html` src="${path}" complete data-reload`}>
 ${hidden > 0 && html`<p class="soft small">The ${LINES} newest lines. All of them: <code>vercel inspect ${one.url} --logs</code></p>`}
 ${lines.length === 0 ? html`<p class="soft">${running ? 'Waiting for the first line.' : 'No lines.'}</p>` : html`<ol class="log" start="${String(hidden + 1)}">${lines.map(lineOf)}</ol>`}
@@ -62,5 +62,5 @@ function lineOf({ serial, type, date, text }: Static<typeof BuildEvents>[number]
 export function buildActions(ctx: ConsoleCtx, account: OwnAccount, project: string, one: Deployment): Html | undefined {
   if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
   const [verb, words] = isRunning(one) ? ['cancel', 'Cancel'] : ['redeploy', 'Redeploy']
-  return html`<form method="post" action="${deploymentPath(account, project, one.id, verb)}">${csrfFields(ctx)}<button class="quiet">${words}</button></form>`
+  return html`<form method="post" action="${deploymentPath(account, project, one.id, verb)}">${csrfFields(ctx)}<button class="btn">${words}</button></form>`
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
+import { type Glyph, type Mood, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -66,45 +67,47 @@ export const deploymentScreens: readonly Screen[] = [
   }),
 ]
 
-/** TABLE Color of a deployment state. In progress is amber. */
-const LOOKS: Record<string, string> = {
-  READY: 'good',
-  ERROR: 'bad',
-  QUEUED: 'warn',
-  INITIALIZING: 'warn',
-  BUILDING: 'warn',
+/** TABLE Color, shape and word of a deployment state. */
+const LOOKS: Record<string, readonly [mood: Mood, shape: Glyph, words: string]> = {
+  READY: ['good', 'ready', 'Ready'],
+  ERROR: ['bad', 'failed', 'Failed'],
+  QUEUED: ['idle', 'queued', 'Queued'],
+  INITIALIZING: ['busy', 'building', 'Starting'],
+  BUILDING: ['busy', 'building', 'Building'],
+  CANCELED: ['idle', 'canceled', 'Canceled'],
 }
 
-/** Renders a deployment state with its color. */
+/** Renders a deployment state. */
 export function stateOf(readyState: string): Html {
-  return html`<span class="state ${LOOKS[readyState] ?? ''}">${sentenceCase(readyState)}</span>`
+  const [mood, shape, words] = LOOKS[readyState] ?? ['idle', 'idle', sentenceCase(readyState)]
+  return state(mood, words, shape)
 }
 
 async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const { state, target, branch, until } = query
+  const { state: readyState, target, branch, until } = query
   const { deployments, pagination } = await ctx.ask<Static<typeof DeploymentList>>('getDeployments', {
     account,
     query: {
       projectId: project.id,
       limit: String(PAGE),
-      state: state || undefined,
+      state: readyState || undefined,
       target: target || undefined,
       branch: branch || undefined,
       until,
     },
   })
   const path = projectPath(account, project.name, 'deployments')
-  const isNarrowed = [state, target, branch, until].some(Boolean)
-  const kept = { ...(state && { state }), ...(target && { target }), ...(branch && { branch }) }
+  const isNarrowed = [readyState, target, branch, until].some(Boolean)
+  const kept = { ...(readyState && { state: readyState }), ...(target && { target }), ...(branch && { branch }) }
   const older = new URLSearchParams({ ...kept, until: String(pagination.next) })
   return consolePage(
     ctx,
     { account, project: project.name, tab: 'deployments' },
     {
       title: 'Deployments',
-      body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
+      body: html`<div class="head"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filters(path, query)}
 ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(project, isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
@@ -112,13 +115,13 @@ ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothi
   )
 }
 
-function filters(path: string, { state, target, branch }: Filters): Html {
+function filters(path: string, { state: chosen, target, branch }: Filters): Html {
   const states: Choice[] = [['', 'Any state'], ...READY_STATES.map((one): Choice => [one, sentenceCase(one)])]
-  const fields = html`<div>${select('state', 'State', states, { value: state })}</div>
+  const fields = html`<div>${select('state', 'State', states, { value: chosen })}</div>
 <div>${select('target', 'Target', TARGETS, { value: target })}</div>
 <div><label for="branch">Branch</label>
-<input type="text" id="branch" name="branch" value="${branch}"></div>`
-  return filterForm(path, [state, target, branch].some(Boolean), fields)
+<input type="text" id="branch" name="branch" value="${branch}" placeholder="Branch"></div>`
+  return filterForm(path, [chosen, target, branch].some(Boolean), fields)
 }
 
 function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {
@@ -129,7 +132,7 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
     deployments.map(
       (one) =>
         html`<tr><td><a href="${deploymentPath(account, project.name, one.uid)}">${one.url}</a></td>
-<td>${stateOf(one.readyState)}</td><td>${sentenceCase(one.target ?? 'preview')}${one.uid === liveId && html` <span class="tag write">Live</span>`}</td>
+<td>${stateOf(one.readyState)}</td><td>${sentenceCase(one.target ?? 'preview')}${one.uid === liveId && html` <span class="badge accent">Live</span>`}</td>
 <td>${madeOf(one.meta)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
     ),
   )
@@ -139,7 +142,7 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
 function madeOf(meta: Record<string, string>): Html {
   const find = (end: string) => ['github', 'gitlab', 'bitbucket'].map((host) => meta[`${host}${end}`]).find(Boolean)
   const [ref, message] = [find('CommitRef'), find('CommitMessage')]
-  return html`${ref && html`<span class="tag">${ref}</span> `}${message && html`<span class="soft">${message.slice(0, 100)}</span>`}`
+  return html`${ref && html`<span class="badge">${ref}</span> `}${message && html`<span class="soft">${message.slice(0, 100)}</span>`}`
 }
 
 function nothing({ id, name }: Project, isNarrowed: boolean): Html {
@@ -170,11 +173,11 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
       title: one.url,
       within: [],
       reload: isRunning(one) ? RELOAD_SECONDS : undefined,
-      body: html`<div class="top"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="button quiet" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(ctx, account, project, one)}</div>
+      body: html`<div class="head"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(ctx, account, project, one)}</div>
 ${formErrorNotice(refused)}
 ${failureNotice(one)}
-<section class="card"><h2>Details</h2><dl class="facts">
-<dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">Live</span>`}</dd>
+<section class="card in stack"><h2>Details</h2><dl class="facts">
+<dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="badge accent">Live</span>`}</dd>
 <dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
@@ -184,7 +187,7 @@ ${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ct
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl></section>
 ${log}
-<section class="card"><h2>Domains</h2>
+<section class="card in stack"><h2>Domains</h2>
 ${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own URL.</p>`}</section>
 ${
   meta.length > 0 &&
@@ -230,6 +233,6 @@ function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deplo
   if (project.paused)
     return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`
   const button = (verb: string, words: string, kind: string) =>
-    html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${csrfFields(ctx)}<button class="${kind}">${words}</button></form>`
-  return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to this deployment', 'quiet')}${button('promote', 'Promote to production', '')}</div>`
+    html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${csrfFields(ctx)}<button class="btn ${kind}">${words}</button></form>`
+  return html`<div class="line">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to this deployment', '')}${button('promote', 'Promote to production', 'primary')}</div>`
 }

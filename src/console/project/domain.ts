@@ -93,10 +93,10 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
     {
       title: domain.name,
       within: [],
-      body: html`<div class="top"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="ways"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+      body: html`<div class="head"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="line"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${formErrorNotice(refused)}
 ${steps(ctx, domain, path, canChangeDomains(account))}
-<section class="card"><h2>Details</h2>
+<section class="card in stack"><h2>Details</h2>
 <dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${relativeTime(domain.createdAt, ctx.now)}</dd></dl></section>
 ${canChangeDomains(account) && forms(ctx, domain, path, environments, refused)}`,
@@ -111,17 +111,17 @@ function forms(
   environments: CustomEnvironments,
   refused: Refused | undefined,
 ): Html {
-  return html`<form class="stack card" method="post" action="${path}"><h2>Routing</h2>
+  return html`<form class="card in stack form" method="post" action="${path}"><h2>Routing</h2>
 ${editFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
-<p class="actions"><button>Save</button></p>
+<p class="line"><button class="btn primary">Save</button></p>
 </form>
 ${dangerCard(
   'Remove domain',
   html`<strong>${domain.name}</strong> stops serving this project. If you add it again within 30 days, you need not verify it again.`,
-  html`<details class="twice"><summary class="button quiet">Remove domain…</summary>
+  html`<details class="twice"><summary class="btn">Remove domain…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
 ${checkboxField('removeRedirects', 'Also remove the domains that redirect to it', false)}
-<p class="actions"><button class="danger">Remove domain</button></p>
+<p class="line"><button class="btn danger">Remove domain</button></p>
 </form></details>`,
 )}`
 }
@@ -132,15 +132,15 @@ function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: 
   if (verification === undefined) return undefined
   const { edgeCname, edgeIpv4 } = ctx.deps.config.domains
   const leading = recordsOf(edgeCname, edgeIpv4)
-  return html`<section class="card" id="steps"><h2>Next steps</h2>
+  return html`<section class="card in stack" id="steps"><h2>Next steps</h2>
 <p>${leading.length > 0 ? 'Add both records' : 'Add this record'} at the DNS provider of <strong>${apexName}</strong>.</p>
-<ol class="steps"><li><h3>Verify ownership</h3>
+<ol class="ordered"><li class="stack tight" data-n="1"><h3>Verify ownership</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
-<li><h3>Point the domain here${leading.length > 0 && `: add ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
+<li class="stack tight" data-n="2"><h3>Point the domain here${leading.length > 0 && `: add ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
 ${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask the operator where to point the domain.'}</p>`}</li>
-<li><h3>Verify</h3>
+<li class="stack tight" data-n="3"><h3>Verify</h3>
 <p>Berth looks up the first record. A new record can take some minutes to appear. <a href="${path}/answers">Name server answers</a></p>
-${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
+${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button class="btn primary">Verify now</button></form>`}</li></ol></section>`
 }
 
 /** `when`: text after the type. One of several values is enough. */

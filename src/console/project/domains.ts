@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -126,10 +127,10 @@ function codeOf(domain: ProjectDomain | undefined): string {
 export function serves(domain: ProjectDomain, environments: CustomEnvironments): Html {
   const { gitBranch, redirect, redirectStatusCode, customEnvironmentId } = domain
   if (redirect !== null) return html`redirects to ${redirect} <span class="soft">${redirectStatusCode ?? 307}</span>`
-  if (gitBranch !== null) return html`<span class="tag">branch ${gitBranch}</span>`
-  if (customEnvironmentId === null) return html`<span class="tag">production</span>`
+  if (gitBranch !== null) return html`<span class="badge">branch ${gitBranch}</span>`
+  if (customEnvironmentId === null) return html`<span class="badge">production</span>`
   const environment = environments.find(({ id }) => id === customEnvironmentId)
-  return html`<span class="tag">${environment?.slug ?? customEnvironmentId}</span>`
+  return html`<span class="badge">${environment?.slug ?? customEnvironmentId}</span>`
 }
 
 /** Returns whether the role can add, change and remove domains. */
@@ -139,7 +140,7 @@ export function canChangeDomains(account: OwnAccount): boolean {
 
 /** Renders whether a domain is verified. */
 export function verificationLabel({ verified }: Pick<ProjectDomain, 'verified'>): Html {
-  return verified ? html`<span class="state good">Verified</span>` : html`<span class="state warn">Not verified</span>`
+  return verified ? state('good', 'Verified') : state('warn', 'Not verified')
 }
 
 async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
@@ -159,7 +160,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
     { account, project, tab: 'domains' },
     {
       title: 'Domains',
-      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="button" href="${path}/add">Add domain</a>`}</p></div>
+      body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
     },
@@ -202,15 +203,15 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     { account, project, tab: 'domains' },
     {
       title: 'Add domain',
-      body: html`<div class="top"><h1>Add domain</h1></div>
+      body: html`<div class="head"><h1>Add domain</h1></div>
 ${formErrorNotice(refused)}${refused && holder(account, refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${field('name', 'Domain', { required: true, refused, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <details${refused && html` open`}><summary>Branch, environment or redirect</summary>
 ${routingInputs(undefined, environments, refused)}
 </details>
-<p class="actions"><button>Add domain</button><a class="button quiet" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
+<p class="line"><button class="btn primary">Add domain</button><a class="btn" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
 </form>`,
     },
   )

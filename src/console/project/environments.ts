@@ -103,7 +103,7 @@ async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, refuse
     { account, project: params.name!, tab: 'settings' },
     {
       title: TITLE,
-      body: html`<div class="top"><h1>${TITLE}</h1></div>
+      body: html`<div class="head"><h1>${TITLE}</h1></div>
 ${formErrorNotice(refused)}
 <p>A project can have up to ${MAX_ENVIRONMENTS} custom environments in addition to production, preview and development. Each has variables and can have domains.</p>
 ${dataTable(TITLE, ['Environment', 'Description', 'Created'], rows, { none: 'No custom environments yet.' })}
@@ -114,11 +114,11 @@ ${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params)
 
 function making(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return html`<form class="stack card" method="post" action="${path}"><h2>New environment</h2>
+  return html`<form class="card in stack form" method="post" action="${path}"><h2>New environment</h2>
 ${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
 ${field('description', 'Description', { refused, hint: 'Optional.', attributes: html` autocomplete="off"` })}
-<p class="actions"><button>Create environment</button></p>
+<p class="line"><button class="btn primary">Create environment</button></p>
 </form>`
 }
 
@@ -131,9 +131,9 @@ async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, refused
     {
       title: one.slug,
       within: [[TITLE, environmentsPath(params)]],
-      body: html`<div class="top"><h1>${one.slug}</h1></div>
+      body: html`<div class="head"><h1>${one.slug}</h1></div>
 ${formErrorNotice(refused)}
-<section class="card"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<section class="card in stack"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(one.id, 'id')}</dd>
 ${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>
 ${canInAccount(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
@@ -148,10 +148,10 @@ function removing(ctx: ConsoleCtx, path: string, slug: string): Html {
   return dangerCard(
     'Remove environment',
     html`Removes <strong>${slug}</strong>, its domains and the domains that redirect to them. Deployments are kept. Variables of this environment alone are kept without an environment.`,
-    html`<details class="twice"><summary class="button quiet">Remove environment…</summary>
+    html`<details class="twice"><summary class="btn">Remove environment…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
 ${checkboxField('deleteVariables', 'Also delete variables that are left without an environment', false)}
-<p class="actions"><button class="danger">Remove environment</button></p>
+<p class="line"><button class="btn danger">Remove environment</button></p>
 </form></details>`,
   )
 }

@@ -1,5 +1,7 @@
 import type { Static } from 'typebox'
 import { nameOfTeam, selectReceivedInvitations } from '../../accounts/members/received-invitations.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -89,7 +91,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="ways">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+      body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
@@ -105,8 +107,8 @@ async function invitations(ctx: ConsoleCtx): Promise<Html | undefined> {
     .execute()
   if (received.length === 0) return undefined
   const shown = received.slice(0, MAX_INVITATIONS)
-  return html`<section class="notice"><h2>Invitations</h2><ul>${shown.map((one) => html`<li>You're invited to join ${nameOfTeam(one)} as ${sentenceCase(one.role)}. <a href="/invitations/${one.id}">Review</a></li>`)}</ul>
-${received.length > shown.length && html`<p><a href="/invitations">Show all invitations</a></p>`}</section>`
+  return html`<section class="card"><header><h2>Invitations</h2></header><ul class="rows">${shown.map((one) => html`<li>You're invited to join ${nameOfTeam(one)} as ${sentenceCase(one.role)}. <a href="/invitations/${one.id}">Review</a></li>`)}</ul>
+${received.length > shown.length && html`<footer><a href="/invitations">Show all invitations</a></footer>`}</section>`
 }
 
 /** Needs no permission check: the list was loaded before, and roles are never limited to projects. */
@@ -124,17 +126,17 @@ async function countProjects({ db }: ConsoleCtx, account: OwnAccount): Promise<n
 }
 
 function searchForm(account: OwnAccount, search: string | undefined): Html {
-  return html`<form class="search card" action="${accountPath(account)}" role="search">
-<input type="search" name="search" value="${search}" aria-label="Search projects by name" placeholder="Search projects">
-<button class="quiet">Search</button>
+  return html`<form class="tools" action="${accountPath(account)}" role="search">
+<span class="find">${icon('search')}<input type="search" name="search" value="${search}" aria-label="Search projects by name" placeholder="Search projects"></span>
+<button class="btn">Search</button>
 </form>`
 }
 
 function card(account: OwnAccount, project: Project, failed: readonly LatestDeployment[], now: number): Html {
   const [last] = project.latestDeployments ?? []
-  return html`<li class="card">
+  return html`<li class="card in stack">
 <h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${projectStateLabel(project, failed)}${isInTransfer(project) && html` <span class="tag write">Being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
+<p>${projectStateLabel(project, failed)}${isInTransfer(project) && html` <span class="badge accent">Being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
 <p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${relativeTime(last.createdAt, now)}` : 'No deployments yet'}<br>Changed ${relativeTime(project.updatedAt, now)}</p>
 </li>`
 }
@@ -149,18 +151,18 @@ export function projectStateLabel(
   { paused, targets }: Pick<Project, 'paused' | 'targets'>,
   failed: readonly LatestDeployment[],
 ): Html {
-  if (paused) return html`<span class="state bad">Paused</span>`
+  if (paused) return state('bad', 'Paused')
   const live = (targets as Record<string, unknown> | undefined)?.production != null
-  if (!live) return html`<span class="state">Not deployed yet</span>`
+  if (!live) return state('idle', 'Not deployed yet')
   const isEarlier = failed.some(({ target }) => target === 'production')
-  return html`<span class="state good">${isEarlier ? 'Live (earlier deployment)' : 'Live'}</span>`
+  return state('good', isEarlier ? 'Live (earlier deployment)' : 'Live')
 }
 
 function nothing(account: OwnAccount, search: string | undefined): Html {
   if (search) return html`<p class="card empty">No projects match “${search}”.</p>`
   return html`<div class="card empty"><h2>No projects yet</h2>
 <p>A project holds domains, variables and deployments.</p>
-${canInAccount(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Create your first project</a></p>`}
+${canInAccount(account, 'project:write') && html`<p><a class="btn primary" href="${accountPath(account, 'new')}">Create your first project</a></p>`}
 <p class="soft small">From a terminal. The first command prints a line for your shell. Without it, <code>vercel</code> connects to the hosted platform.</p>
 <pre>npx berth link-cli${account.kind === 'team' && ` --team ${account.slug}`}</pre>
 <pre>vercel project add web</pre>
@@ -176,9 +178,9 @@ async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
     { account, tab: '' },
     {
       title: 'New project',
-      body: html`<div class="top"><h1>New project</h1></div>
+      body: html`<div class="head"><h1>New project</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${field('name', 'Name', {
   required: true,
@@ -186,7 +188,7 @@ ${field('name', 'Name', {
   hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of deployment URLs.',
   attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"`,
 })}
-<p class="actions"><button>Create project</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
+<p class="line"><button class="btn primary">Create project</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>`,
     },
   )

@@ -1,3 +1,4 @@
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../projects/domains/schema.ts'
@@ -44,16 +45,16 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
     {
       title: 'DNS check',
       within: [[name, path]],
-      body: html`<div class="top"><h1>DNS of ${name}</h1>${again(`${path}/dns`)}</div>
-<section class="card">${pointing(config, records.length > 0)}
+      body: html`<div class="head"><h1>DNS of ${name}</h1>${again(`${path}/dns`)}</div>
+<section class="card in stack">${pointing(config, records.length > 0)}
 ${checked(ctx)}</section>
 ${
   records.length > 0
     ? html`<h2>${records.length === 1 ? 'Add this record' : 'Add one of these records'}</h2>
-${records.map((record) => html`<div class="card">${recordFacts(record, name)}</div>`)}`
+${records.map((record) => html`<div class="card in stack">${recordFacts(record, name)}</div>`)}`
     : html`<p class="soft">${edgeNotConfigured(ctx)}</p>`
 }
-<p class="ways"><a href="${path}/answers">Name server answers for the ownership record</a></p>`,
+<p class="line"><a href="${path}/answers">Name server answers for the ownership record</a></p>`,
     },
   )
 }
@@ -61,17 +62,17 @@ ${records.map((record) => html`<div class="card">${recordFacts(record, name)}</d
 /** Without a configured edge, no result is shown as wrong. */
 function pointing({ configuredBy }: DomainConfig, isEdgeSet: boolean): Html {
   if (!isEdgeSet)
-    return html`<p><span class="state">Unknown</span></p>
+    return html`<p>${state('idle', 'Unknown')}</p>
 <p>${configuredBy === null ? 'The name servers returned no address or did not answer.' : `It has an address from its ${configuredBy} record. Berth cannot check whether it points here, because no edge address is configured.`}</p>`
   if (configuredBy === null)
-    return html`<p><span class="state bad">Not pointing here</span></p>
+    return html`<p>${state('bad', 'Not pointing here')}</p>
 <p>The name servers returned no address, another address, or did not answer.</p>`
-  return html`<p><span class="state good">Points here (${configuredBy} record)</span></p>
+  return html`<p>${state('good', html`Points here (${configuredBy} record)`)}</p>
 <p>Visitors of this domain reach the edge.</p>`
 }
 
 function again(path: string): Html {
-  return html`<a class="button quiet" href="${path}">Check again</a>`
+  return html`<a class="btn" href="${path}">Check again</a>`
 }
 
 function checked({ now }: ConsoleCtx): Html {
@@ -99,9 +100,9 @@ async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
     {
       title: 'Name server answers',
       within: [[name, path]],
-      body: html`<div class="top"><h1>Name server answers for ${name}</h1>${again(`${path}/answers`)}</div>
+      body: html`<div class="head"><h1>Name server answers for ${name}</h1>${again(`${path}/answers`)}</div>
 ${verification.map(
-  ({ type, domain: at, value }) => html`<section class="card"><h2>Expected record</h2>
+  ({ type, domain: at, value }) => html`<section class="card in stack"><h2>Expected record</h2>
 ${recordFacts({ type, values: [value] }, at)}
 ${checked(ctx)}</section>`,
 )}
@@ -109,9 +110,9 @@ ${checked(ctx)}</section>`,
 ${dataTable(
   'Name servers',
   ['Name server', 'Answer', 'Record'],
-  nameServers.map(({ state, seen }, at) => {
-    const [look, words, has] = ANSWERS[state]
-    return html`<tr><td>Name server ${at + 1}</td><td><span class="state ${look}">${words}</span></td><td>${seen === null ? html`<span class="soft">${has}</span>` : seen}</td></tr>`
+  nameServers.map(({ state: answer, seen }, at) => {
+    const [look, words, has] = ANSWERS[answer]
+    return html`<tr><td>Name server ${at + 1}</td><td>${state(look, words)}</td><td>${seen === null ? html`<span class="soft">${has}</span>` : seen}</td></tr>`
   }),
   { none: 'The domain is verified. No record is needed.' },
 )}`,

@@ -1,4 +1,5 @@
 import type { Row } from '../../platform/db/schema.ts'
+import { glyph, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
@@ -77,13 +78,13 @@ export function failedOf(newest: readonly LatestDeployment[] = []): LatestDeploy
 
 /** Renders a failed deployment as a link, for project cards. */
 export function failedState(account: OwnAccount, project: string, one: LatestDeployment): Html {
-  return html`<a class="state bad" href="${deploymentPath(account, project, one.id)}">${kindOf(one)}${ofBranch(one)} ${endOf(one)}</a>`
+  return html`<a class="state bad" href="${deploymentPath(account, project, one.id)}">${glyph('bad')}${kindOf(one)}${ofBranch(one)} ${endOf(one)}</a>`
 }
 
 /** Renders a failed deployment as a sentence, for the overview. */
 export function failedSentence(account: OwnAccount, project: string, one: LatestDeployment): Html {
   const after = one.target === 'production' && html` You can't add domains until a deployment succeeds.`
-  return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} <span class="state bad">${endOf(one)}</span>: <a href="${deploymentPath(account, project, one.id)}">${one.url}</a>.${after}`
+  return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} ${state('bad', endOf(one))}: <a href="${deploymentPath(account, project, one.id)}">${one.url}</a>.${after}`
 }
 
 function kindOf({ target }: LatestDeployment): string {

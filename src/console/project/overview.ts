@@ -57,10 +57,10 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
     { account, project: project.name, tab: '' },
     {
       title: 'Overview',
-      body: html`<div class="top"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
+      body: html`<div class="head"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
 ${formErrorNotice(refused)}
 ${attention(await whatNeedsAttention(ctx, account, project, newest))}
-<section class="card"><h2>Production</h2>
+<section class="card in stack"><h2>Production</h2>
 <dl class="facts">
 <dt>State</dt><dd>${projectStateLabel(project, failedOf(newest))}</dd>
 <dt>Deployment</dt><dd>${production(account, project, ctx.now)}</dd>
@@ -122,13 +122,13 @@ async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy
 
 function attention(sentences: readonly Html[]): Html | undefined {
   if (sentences.length === 0) return undefined
-  return html`<section class="notice warn"><h2>Needs attention</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
+  return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${sentences.length}</span></header><ul class="rows">${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
   const verb = paused ? 'unpause' : 'pause'
   return html`<form method="post" action="${projectPath(account, name, verb)}">${csrfFields(ctx)}
-<button class="${paused ? '' : 'quiet'}">${paused ? 'Resume' : 'Pause project'}</button></form>`
+<button class="btn${paused ? ' primary' : ''}">${paused ? 'Resume' : 'Pause project'}</button></form>`
 }
 
 function production(account: OwnAccount, { name, targets }: Project, now: number): Html {
@@ -143,7 +143,7 @@ function latest(account: OwnAccount, { name, latestDeployments }: Project, now: 
   if (latestDeployments.length === 0)
     return html`<section class="card empty"><h2>No deployments yet</h2>
 <p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p></section>`
-  return html`<div class="top"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
+  return html`<div class="head"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
 ${dataTable(
   'Latest deployments',
   ['URL', 'State', 'Target', 'Created'],

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import { type Mood, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'
@@ -64,12 +65,12 @@ export const promotionScreens: readonly Screen[] = [
 type Request = NonNullable<Project['lastAliasRequest']>
 
 /** TABLE Request states: message and color. */
-const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: string]> = {
-  pending: ['The request is queued.', 'warn'],
-  'in-progress': ['Domains are being assigned.', 'warn'],
+const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: Mood]> = {
+  pending: ['The request is queued.', 'busy'],
+  'in-progress': ['Domains are being assigned.', 'busy'],
   succeeded: ['All domains now point here.', 'good'],
   failed: ['Some domains could not be assigned. They are not verified or no longer serve production.', 'bad'],
-  skipped: ['Replaced by a later deployment or request.', ''],
+  skipped: ['Replaced by a later deployment or request.', 'idle'],
 }
 
 async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
@@ -91,8 +92,8 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   return consolePage(ctx, place, {
     title: request.type === 'promote' ? 'Promote' : 'Roll back',
     reload: isRunning ? RELOAD_SECONDS : undefined,
-    body: html`<div class="top"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>
-<section class="card" aria-live="polite"><p><span class="state ${mood}">${sentenceCase(request.jobStatus)}</span></p><p>${words}</p>
+    body: html`<div class="head"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>
+<section class="card in stack" aria-live="polite"><p>${state(mood, sentenceCase(request.jobStatus))}</p><p>${words}</p>
 <dl class="facts"><dt>To</dt><dd><a href="${deploymentPath(account, project.name, request.toDeploymentId)}"><code>${request.toDeploymentId}</code></a></dd>
 ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
 <dt>Requested</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
@@ -106,6 +107,6 @@ ${aliases.length > 0 && dataTable('Domains', ['Domain', 'State'], aliases.map(ro
 
 function row({ alias, status }: NonNullable<PromoteAliases['aliases']>[number]): Html {
   const name = typeof alias === 'string' ? alias : alias.alias
-  const mood = status === 'completed' ? ' good' : status === 'failed' ? ' bad' : ' warn'
-  return html`<tr><td>${name}</td><td><span class="state${mood}">${sentenceCase(status)}</span></td></tr>`
+  const mood = status === 'completed' ? 'good' : status === 'failed' ? 'bad' : 'busy'
+  return html`<tr><td>${name}</td><td>${state(mood, sentenceCase(status))}</td></tr>`
 }

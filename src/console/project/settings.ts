@@ -146,12 +146,12 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
     { account, project: project.name, tab: 'settings' },
     {
       title: 'Settings',
-      body: html`<div class="top"><h1>Settings</h1></div>
+      body: html`<div class="head"><h1>Settings</h1></div>
 ${formErrorNotice(refused)}
 ${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(refused, 'name'))}${protection(ctx, path, project, isOf(refused, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
-<section class="stack card"><h2>Custom environments</h2>
+<section class="card in stack form"><h2>Custom environments</h2>
 <p>Environments in addition to production, preview and development.</p>
-<p class="actions"><a class="button quiet" href="${path}/environments">Manage environments</a></p></section>
+<p class="line"><a class="btn" href="${path}/environments">Manage environments</a></p></section>
 ${canInAccount(account, 'project:transfer') && giving(account, project)}
 ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
     },
@@ -161,7 +161,7 @@ ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, ref
 function general(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
   const frameworks: Choice[] = [['', 'None'], ...FRAMEWORKS.map((one): Choice => [one, one])]
   const versions = NODE_VERSIONS.map((one): Choice => [one, one])
-  return html`<form class="stack card" method="post" action="${path}"><h2>General</h2>
+  return html`<form class="card in stack form" method="post" action="${path}"><h2>General</h2>
 ${editFields(
   ctx,
   refused,
@@ -172,7 +172,7 @@ ${fieldRow(select('framework', 'Framework', frameworks, { value: project.framewo
 ${fieldRow(...LINE_NAMES.map((name) => line(name, project, refused)))}
 ${checkboxField('autoAssignCustomDomains', 'Promote new production deployments automatically', project.autoAssignCustomDomains, refused)}`,
 )}
-<p class="actions"><button>Save</button></p>
+<p class="line"><button class="btn primary">Save</button></p>
 </form>`
 }
 
@@ -188,7 +188,7 @@ function isOf(refused: Refused | undefined, name: string): Refused | undefined {
 }
 
 function protection(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
-  return html`<form class="stack card" method="post" action="${path}/protection"><h2>Deployment protection</h2>
+  return html`<form class="card in stack form" method="post" action="${path}/protection"><h2>Deployment protection</h2>
 ${editFields(
   ctx,
   refused,
@@ -198,31 +198,31 @@ ${editFields(
 ${field('password', 'Password', { type: 'password', hint: project.passwordProtection ? 'Leave empty to keep the current password.' : 'Up to 72 characters.', attributes: html` autocomplete="new-password"` })}
 ${select('signInFor', 'Members only', COVERS, { value: project.ssoProtection?.deploymentType ?? '', refused })}`,
 )}
-<p class="actions"><button>Save</button></p>
+<p class="line"><button class="btn primary">Save</button></p>
 </form>`
 }
 
 function dataCache(ctx: ConsoleCtx, path: string, { dataCache: { userDisabled } }: Project): Html {
-  return html`<form class="stack card" method="post" action="${path}/data-cache"><h2>Data cache</h2>
+  return html`<form class="card in stack form" method="post" action="${path}/data-cache"><h2>Data cache</h2>
 ${csrfFields(ctx)}
 <p><strong>${userDisabled ? 'Disabled' : 'Enabled'}</strong></p>
 <input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
-<p class="actions"><button class="quiet">${userDisabled ? 'Enable' : 'Disable'}</button></p>
+<p class="line"><button class="btn">${userDisabled ? 'Enable' : 'Disable'}</button></p>
 </form>`
 }
 
 /** Read-only view. */
 function facts(project: Project): Html {
-  return html`<section class="card"><h2>General</h2><p class="soft">Your role cannot change settings.</p>
+  return html`<section class="card in stack"><h2>General</h2><p class="soft">Your role cannot change settings.</p>
 <dl class="facts"><dt>Name</dt><dd>${project.name}</dd><dt>Framework</dt><dd>${project.framework ?? 'None'}</dd><dt>Node.js</dt><dd>${project.nodeVersion}</dd>
 ${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ?? 'None'}</dd>`)}
 <dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'Disabled' : 'Enabled'}</dd></dl></section>`
 }
 
 function giving(account: OwnAccount, project: Project): Html {
-  return html`<section class="stack card"><h2>Transfer project</h2>
+  return html`<section class="card in stack form"><h2>Transfer project</h2>
 <p>A member of the other account accepts it with a code. Variables, domains and deployments move with it.</p>
-<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Transfer project</a></p></section>`
+<p class="line"><a class="btn" href="${projectPath(account, project.name, 'transfer')}">Transfer project</a></p></section>`
 }
 
 function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {
@@ -231,7 +231,7 @@ function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refuse
     html`Deletes <strong>${project.name}</strong> with its variables, domains, deployments and history. You cannot undo this.`,
     html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}
 ${field('typed', `Type ${project.name} to confirm`, { refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<p class="actions"><button class="danger">Delete project</button></p>
+<p class="line"><button class="btn danger">Delete project</button></p>
 </form>`,
   )
 }

@@ -70,13 +70,13 @@ async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
     { account, project: params.name!, tab: 'settings' },
     {
       title: 'Transfer project',
-      body: html`<div class="top"><h1>Transfer ${params.name} to another account</h1></div>
+      body: html`<div class="head"><h1>Transfer ${params.name} to another account</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 <p>This creates a transfer code. A member of the other account can use it once, within 24 hours. The project is locked while it moves.</p>
 <p>Anyone with the code gets the project with its variables, domains and deployments. Variables created by integrations are removed.</p>
-<p class="actions"><button>Create code</button><a class="button quiet" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>
+<p class="line"><button class="btn primary">Create code</button><a class="btn" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -89,8 +89,8 @@ async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: st
     { account, project: params.name!, tab: 'settings' },
     {
       title: 'Transfer code',
-      body: html`<div class="top"><h1>Transfer code created</h1></div>
-<section class="stack card"><p>Copy it now. You won't see it again. Send it to a member of the other account: they open their account in the console and choose <em>Accept a transfer</em>.</p>
+      body: html`<div class="head"><h1>Transfer code created</h1></div>
+<section class="card in stack form"><p>Copy it now. You won't see it again. Send it to a member of the other account: they open their account in the console and choose <em>Accept a transfer</em>.</p>
 <p>${copyable(code, 'code')}</p>
 <p class="soft small">Single use, valid for 24 hours. A new code replaces this one.</p></section>
 <p><a href="${projectPath(account, params.name!)}">Back to ${params.name}</a></p>`,
@@ -105,13 +105,13 @@ async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, refuse
     { account, tab: '' },
     {
       title: 'Accept a transfer',
-      body: html`<div class="top"><h1>Accept a transfer</h1></div>
+      body: html`<div class="head"><h1>Accept a transfer</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${field('code', 'Code', { required: true, refused, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${field('newProjectName', 'New name', { refused, hint: 'Only needed if this account has a project of the same name.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<p class="actions"><button>Accept into ${account.slug}</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
+<p class="line"><button class="btn primary">Accept into ${account.slug}</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>
 <p class="soft small">The project moves in the background and then appears in the project list.</p>`,
     },

@@ -10,6 +10,7 @@ import {
   type Setup,
   type ValidTotp,
 } from '../../accounts/second-factor/totp.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html, markupOf } from '../../platform/pages/html.ts'
 import {
@@ -90,17 +91,17 @@ async function setupPage(ctx: UserPageCtx, { secret, uri }: Setup, failed: boole
     {
       title: 'Set up one-time codes',
       ...(failed && { status: 422 }),
-      body: html`<div class="top"><h1>Set up one-time codes</h1></div>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">Wrong code. Check the clock of your phone and enter the code that the app shows now.</a></p>`}
-<section class="card"><p>Scan this with an authenticator app, such as 1Password, Aegis or Google Authenticator, or enter the key below.</p>
+      body: html`<div class="head"><h1>Set up one-time codes</h1></div>
+${failed && note('bad', html`<a href="#code">Wrong code. Check the clock of your phone and enter the code that the app shows now.</a>`, { role: 'alert', id: 'fault' })}
+<section class="card in stack"><p>Scan this with an authenticator app, such as 1Password, Aegis or Google Authenticator, or enter the key below.</p>
 <div class="qr" role="img" aria-label="QR code of the key">${markupOf(encodeQR(uri, 'svg'))}</div>
 <p><code>${secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code></p>
 <p class="soft small">On this device: <a href="${uri}">open the app</a></p>
 <form class="stack" method="post" action="${PATH}" data-turbo="false">
 ${csrfFields(ctx)}
-<label for="code">Code from your app</label>
-<input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}>
-<p class="actions"><button>Turn on</button><a class="button quiet" href="${FACTORS}">Cancel</a></p>
+<div class="field"><label for="code">Code from your app</label>
+<input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}></div>
+<p class="line"><button class="btn primary">Turn on</button><a class="btn" href="${FACTORS}">Cancel</a></p>
 </form></section>`,
     },
   )

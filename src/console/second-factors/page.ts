@@ -4,6 +4,7 @@ import { arePasskeysPossible, listPasskeys, registrationOptions } from '../../ac
 import { countRecoveryCodes } from '../../accounts/second-factor/recovery-codes.ts'
 import { hasTotp } from '../../accounts/second-factor/totp.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
@@ -33,21 +34,21 @@ export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<
     {
       title: 'Second factors',
       ...(options && { scripts: [PASSKEY_SCRIPT] }),
-      body: html`<div class="top"><h1>Second factors</h1></div>
+      body: html`<div class="head"><h1>Second factors</h1></div>
 ${formErrorNotice(refused)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
-<section class="card"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
-<section class="card"><h2>Passkeys</h2>
+<section class="card in stack"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
+<section class="card in stack"><h2>Passkeys</h2>
 <p>A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.</p>
-${passkeys.length > 0 && html`<ul class="plain rows">${passkeys.map((one) => listItem(ctx, one, refused))}</ul>`}
+${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((one) => listItem(ctx, one, refused))}</ul>`}
 ${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(refused) })}
-<noscript><p class="notice">To add a passkey, enable JavaScript in your browser.</p></noscript></section>
-${hasAny && html`<section class="card"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
+<noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript></section>
+${hasAny && html`<section class="card in stack"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
     },
   )
 }
 
-const impossible = html`<p class="notice">Passkeys need a domain name with https. The operator sets it with BERTH_PUBLIC_URL.</p>`
+const impossible = note('info', 'Passkeys need a domain name with https. The operator sets it with BERTH_PUBLIC_URL.')
 
 function oneTimeCodes(ctx: UserPageCtx, hasCodes: boolean): Html {
   const [about, action, button] = hasCodes
@@ -55,19 +56,19 @@ function oneTimeCodes(ctx: UserPageCtx, hasCodes: boolean): Html {
     : ['An app on your phone generates a new code every 30 seconds.', 'begin', 'Set up one-time codes']
   return html`<p>${about}</p>
 <form method="post" action="${CODES}/${action}" data-turbo="false">${csrfFields(ctx)}
-<p class="actions"><button class="${hasCodes ? 'quiet' : ''}">${button}</button></p></form>`
+<p class="line"><button class="btn${hasCodes ? '' : ' primary'}">${button}</button></p></form>`
 }
 
 function recovery(ctx: UserPageCtx, left: number): Html {
   return html`<p>${left} of 10 codes left. Each replaces a second factor once.</p>
 <form method="post" action="${FACTORS}/recovery" data-turbo="false">${csrfFields(ctx)}
-<p class="actions"><button class="quiet">Create new recovery codes</button></p></form>`
+<p class="line"><button class="btn">Create new recovery codes</button></p></form>`
 }
 
 function addField(refused: Refused | undefined): Html {
   const typed = refused !== undefined && !('id' in refused.typed) ? refused.typed.name : undefined
-  return html`<label for="passkey-name">Name of the passkey</label>
-<input type="text" id="passkey-name" name="name" value="${String(typed ?? 'My passkey')}" required maxlength="100" autocomplete="off">`
+  return html`<div class="field"><label for="passkey-name">Name of the passkey</label>
+<input type="text" id="passkey-name" name="name" value="${String(typed ?? 'My passkey')}" required maxlength="100" autocomplete="off"></div>`
 }
 
 function listItem(
@@ -80,6 +81,6 @@ function listItem(
   const used = used_at === null ? 'not used yet' : html`used ${relativeTime(used_at, ctx.now)}`
   return html`<li><p><strong>${name}</strong> <span class="soft small">added ${relativeTime(created_at, ctx.now)}, ${used}</span></p>
 <form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${field}
-<input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="quiet">Rename</button></form>
-<form method="post" action="${PASSKEYS}/remove" data-turbo="false">${field}<button class="quiet">Remove ${name}</button></form></li>`
+<input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="btn">Rename</button></form>
+<form method="post" action="${PASSKEYS}/remove" data-turbo="false">${field}<button class="btn">Remove ${name}</button></form></li>`
 }

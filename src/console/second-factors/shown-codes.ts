@@ -24,10 +24,10 @@ export function recoveryPage(ctx: UserPageCtx, codes: readonly string[]): Promis
     { person: true, tab: 'security/factors' },
     {
       title: 'Recovery codes',
-      body: html`<div class="top"><h1>Recovery codes</h1></div>
-<section class="card"><p>Each code signs you in once if you lose your other second factors. You won't see them again: print them or store them in your password manager.</p>
+      body: html`<div class="head"><h1>Recovery codes</h1></div>
+<section class="card in stack"><p>Each code signs you in once if you lose your other second factors. You won't see them again: print them or store them in your password manager.</p>
 <ul class="plain">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
-<p class="actions"><a class="button" href="${FACTORS}">I've saved them</a></p></section>`,
+<p class="line"><a class="btn primary" href="${FACTORS}">I've saved them</a></p></section>`,
     },
   )
 }

@@ -58,7 +58,7 @@ async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
     { account, tab: 'activity' },
     {
       title: 'Activity',
-      body: html`<div class="top"><h1>Activity</h1><a class="button quiet" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
+      body: html`<div class="head"><h1>Activity</h1><a class="btn" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
 ${filters(path, query, entries)}
 ${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
 ${paginationLinks(path, { ...filter, until }, pagination.next)}`,
@@ -73,8 +73,8 @@ function filterOf({ until, actorId, type }: Static<typeof Filter>) {
 function filters(path: string, { actorId, type }: Static<typeof Filter>, entries: readonly Entry[]): Html {
   const types = [...new Set(entries.map((one) => one.type))].sort()
   const people = [...new Map(entries.map(({ actor }) => [actor.id, actor.name ?? actor.id])).entries()]
-  const fields = html`<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
-<div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>`
+  const fields = html`<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="Who: usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
+<div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="What: createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>`
   return filterForm(path, [actorId, type].some(Boolean), fields)
 }
 
@@ -102,7 +102,7 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
         subjectId,
         fields,
         at,
-      }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">Integration</span>`}</td>
+      }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="badge">Integration</span>`}</td>
 <td>${auditMessage(type, subjectId === null ? undefined : targetLink(subjectId, subjects, targetPathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${relativeTime(at, now)}</td></tr>`,
     ),
   )

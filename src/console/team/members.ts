@@ -121,7 +121,7 @@ async function showMembers(
     { account, tab: 'members' },
     {
       title: 'Members',
-      body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite member</a>`}</div>
+      body: html`<div class="head"><h1>Members</h1>${isOwner && html`<a class="btn primary" href="${path}/invite">Invite member</a>`}</div>
 ${formErrorNotice(refused)}
 ${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">No members match.</p>` : table(ctx, account, present, isOwner)}
@@ -145,7 +145,7 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const path = accountPath(account, `members/${encodeURIComponent(one.uid)}`)
   const called = one.username || one.email
   const self = one.uid === ctx.user.userId
-  return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">Not registered yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">You</span>`}</td>
+  return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">Not registered yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="badge">You</span>`}</td>
 <td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : sentenceCase(one.role)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called)}</td>`}</tr>`
 }
@@ -153,13 +153,13 @@ ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, c
 /** Removing a member revokes tokens and disables installations, so it needs confirmation. Withdrawing an invitation does not. */
 function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string): Html {
   if (!isMember) return button(ctx, `${path}/remove`, 'Withdraw', { label: `Withdraw: ${called}` })
-  return confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'quiet small' })
+  return confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'small' })
 }
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
   return html`<form class="row" method="post" action="${path}/role">${csrfFields(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
     (one) => html`<option value="${one}"${one === role && html` selected`}>${sentenceCase(one)}</option>`,
-  )}</select><button class="quiet small" aria-label="Change role of ${called}">Change role</button></form>`
+  )}</select><button class="btn small" aria-label="Change role of ${called}">Change role</button></form>`
 }
 
 async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
@@ -169,13 +169,13 @@ async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     { account, tab: 'members' },
     {
       title: 'Invite member',
-      body: html`<div class="top"><h1>Invite member</h1></div>
+      body: html`<div class="head"><h1>Invite member</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${field('email', 'Email', { type: 'email', required: true, refused, hint: "They don't need an account yet.", attributes: html` autocomplete="off" maxlength="254"` })}
 ${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
-<p class="actions"><button>Invite</button><a class="button quiet" href="${accountPath(account, 'members')}">Cancel</a></p>
+<p class="line"><button class="btn primary">Invite</button><a class="btn" href="${accountPath(account, 'members')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -192,14 +192,14 @@ async function showInvited(
     { account, tab: 'members' },
     {
       title: 'Invited',
-      body: html`<div class="top"><h1>${email} is invited</h1></div>
-<section class="card"><p>They join as <strong>${sentenceCase(role)}</strong> when they accept. Expires in 14 days.</p>
+      body: html`<div class="head"><h1>${email} is invited</h1></div>
+<section class="card in stack"><p>They join as <strong>${sentenceCase(role)}</strong> when they accept. Expires in 14 days.</p>
 ${
   inviteUrl === undefined
     ? html`<p>The link was sent to them by email.</p>`
     : html`<p>Email isn't set up on this server, so send them this link. It grants nothing until they sign in and accept.</p><pre class="secret">${inviteUrl}</pre>`
 }</section>
-<p><a class="button" href="${accountPath(account, 'members')}">Back to members</a></p>`,
+<p><a class="btn primary" href="${accountPath(account, 'members')}">Back to members</a></p>`,
     },
   )
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Team } from '../../accounts/accounts/schema.ts'
 import type { CreatedOwnTeam } from '../../accounts/users/own-team.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -75,17 +76,17 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refus
     { account, tab: 'settings' },
     {
       title: 'Settings',
-      body: html`<div class="top"><h1>Team settings</h1></div>
+      body: html`<div class="head"><h1>Team settings</h1></div>
 ${formErrorNotice(refused)}
-${!isOwner && html`<p class="notice">Only an owner of the team can change these settings.</p>`}
+${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
 ${isOwner ? settingsForm(ctx, url, team, refused) : facts(team)}
-<section class="card"><h2>Team</h2><dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
+<section class="card in stack"><h2>Team</h2><dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
     },
   )
 }
 
 function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, refused: Refused | undefined): Html {
-  return html`<form class="stack card" method="post" action="${url}">
+  return html`<form class="card in stack form" method="post" action="${url}">
 ${editFields(
   ctx,
   refused,
@@ -113,28 +114,28 @@ ${select(
   { refused, value: team.requireSecondFactor ? 'on' : 'off' },
 )}`,
 )}
-<p class="actions"><button>Save</button></p>
+<p class="line"><button class="btn primary">Save</button></p>
 </form>`
 }
 
 /** Read-only view. */
 function facts(team: Static<typeof Team>): Html {
   const values = team.sensitiveEnvironmentVariablePolicy === 'on' ? 'Always write-only' : 'Author decides'
-  return html`<section class="card"><dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'None'}</dd>
+  return html`<section class="card in stack"><dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'None'}</dd>
 <dt>Production and preview variables</dt><dd>${values}</dd><dt>Two-factor authentication</dt><dd>${team.requireSecondFactor ? 'Required' : 'Optional'}</dd></dl></section>`
 }
 
 async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
   return consolePage(ctx, undefined, {
     title: 'New team',
-    body: html`<div class="top"><h1>New team</h1></div>
+    body: html`<div class="head"><h1>New team</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 <p>A team has its own projects, and members with roles. You become its owner.</p>
 ${field('name', 'Name', { refused, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('slug', 'Slug', { required: true, refused, hint: SLUG_HINT, attributes: PLAIN })}
-<p class="actions"><button>Create team</button><a class="button quiet" href="/console">Cancel</a></p>
+<p class="line"><button class="btn primary">Create team</button><a class="btn" href="/console">Cancel</a></p>
 </form>`,
   })
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Email, Name, Slug } from '../../accounts/accounts/schema.ts'
 import { confirmEmailChange, findEmailChange, requestEmailChange, updateProfile } from '../../accounts/users/profile.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
   csrfFields,
@@ -110,10 +111,10 @@ async function showProfile(ctx: UserPageCtx, { query }: ScreenInput<Static<typeo
     { person: true, tab: '' },
     {
       title: 'Profile',
-      body: html`<div class="top"><h1>Your account</h1></div>
-${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
+      body: html`<div class="head"><h1>Your account</h1></div>
+${done !== undefined && note('info', done, { role: 'status' })}
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${PROFILE}">
+<form class="card in stack form" method="post" action="${PROFILE}">
 <h2>Profile</h2>
 ${editFields(
   ctx,
@@ -123,13 +124,13 @@ ${editFields(
   ) => html`${field('name', 'Name', { value: row.name ?? '', refused, attributes: html` autocomplete="name" maxlength="100"` })}
 ${field('username', 'Username', { value: row.slug, required: true, refused, hint: 'It is also the slug of your personal account. Anything that still uses the old name stops working. The old name stays reserved for 90 days.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}`,
 )}
-<p class="actions"><button>Save</button></p>
+<p class="line"><button class="btn primary">Save</button></p>
 </form>
-<section class="card"><h2>Email</h2>
+<section class="card in stack"><h2>Email</h2>
 <p>${row.email ?? 'None'}</p>
 ${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? refused : undefined)}
 </section>
-<section class="card"><h2>Account</h2><dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
+<section class="card in stack"><h2>Account</h2><dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
 <p><a href="/invitations">Team invitations</a></p></section>`,
     },
   )
@@ -139,7 +140,7 @@ function emailForm(ctx: UserPageCtx, refused: Refused | undefined) {
   return html`<form class="stack" method="post" action="${EMAIL}/change">
 ${csrfFields(ctx)}
 ${field('email', 'New email', { type: 'email', required: true, refused, hint: 'Receives a link. Your email changes when you open it.', attributes: html` autocomplete="email" maxlength="254"` })}
-<p class="actions"><button class="quiet">Change email</button></p></form>`
+<p class="line"><button class="btn">Change email</button></p></form>`
 }
 
 async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, refused?: Refused) {
@@ -149,11 +150,11 @@ async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typ
     { person: true, tab: '' },
     {
       title: 'Change your email',
-      body: html`<div class="top"><h1>Change your email</h1></div>
+      body: html`<div class="head"><h1>Change your email</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">${csrfFields(ctx)}
+<form class="card in stack form" method="post" action="${url}">${csrfFields(ctx)}
 <p>Your email will be <strong>${email}</strong>. You sign in with it, and Berth sends email to it.</p>
-<p class="actions"><button>Change email</button><a class="button quiet" href="${PROFILE}">Not now</a></p></form>`,
+<p class="line"><button class="btn primary">Change email</button><a class="btn" href="${PROFILE}">Not now</a></p></form>`,
     },
   )
 }

@@ -3,6 +3,7 @@ import { changePassword, type PasswordChangeResult, preparePassword } from '../.
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, PASSWORD_RULE } from '../../accounts/sign-in/passwords.ts'
 import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../accounts/sign-in/sessions.ts'
 import { identityOf } from '../../accounts/single-sign-on/identities.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   csrfFields,
@@ -93,17 +94,17 @@ async function showSecurity(ctx: UserPageCtx, { query }: ScreenInput<Static<type
     { person: true, tab: 'security' },
     {
       title: 'Password and sessions',
-      body: html`<div class="top"><h1>Password and sessions</h1></div>
-${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
+      body: html`<div class="head"><h1>Password and sessions</h1></div>
+${done !== undefined && note('info', done, { role: 'status' })}
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${SECURITY}/password">
+<form class="card in stack form" method="post" action="${SECURITY}/password">
 ${csrfFields(ctx)}
 <h2>Change password</h2>
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
 ${field('password', 'Current password', { type: 'password', required: true, refused, attributes: html` autocomplete="current-password" maxlength="1024"` })}
 ${field('next', 'New password', { type: 'password', required: true, refused, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${MIN_PASSWORD_LENGTH}"` })}
 ${field('again', 'Confirm password', { type: 'password', required: true, refused, attributes: longest })}
-<p class="actions"><button>Change password</button></p>
+<p class="line"><button class="btn primary">Change password</button></p>
 </form>
 ${
   identity &&
@@ -113,7 +114,7 @@ ${
 <h2>Sessions</h2>
 <p class="soft">Browsers in which you are signed in. Sessions expire ${ctx.deps.config.sessions.lastMs / 86_400_000} days after sign-in. Operator sessions also expire after ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours without use.</p>
 ${sessionTable(ctx, sessions)}
-${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign out everywhere else', { look: 'quiet' })}`,
+${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign out everywhere else', { look: '' })}`,
     },
   )
 }
@@ -122,7 +123,7 @@ function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
   const row = (one: OwnSession) => {
     const here = one.hash === ctx.user.sessionHash
     const where = browserOf(one.agent)
-    return html`<tr><td>${where}${here && html` <span class="tag">This browser</span>`}</td><td>${one.address ?? html`<span class="soft">Not recorded</span>`}</td>
+    return html`<tr><td>${where}${here && html` <span class="badge">This browser</span>`}</td><td>${one.address ?? html`<span class="soft">Not recorded</span>`}</td>
 <td>${relativeTime(one.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(one.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }

@@ -130,7 +130,7 @@ async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
     { person: true, tab: 'tokens' },
     {
       title: 'Tokens',
-      body: html`<div class="top"><h1>Tokens</h1><a class="button" href="${LIST}/new">New token</a></div>
+      body: html`<div class="head"><h1>Tokens</h1><a class="btn primary" href="${LIST}/new">New token</a></div>
 ${formErrorNotice(refused)}
 ${tokens.length === 0 ? nothing() : table(ctx, tokens, await accountsOf(ctx))}
 ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
@@ -151,7 +151,7 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
     { account, tab: 'tokens' },
     {
       title: 'Tokens',
-      body: html`${heading('Your tokens', html`<a class="button" href="${LIST}/new?account=${account.id}">New token</a>`)}
+      body: html`${heading('Your tokens', html`<a class="btn primary" href="${LIST}/new?account=${account.id}">New token</a>`)}
 <p class="soft">Your tokens with access to <strong>${account.slug}</strong>. Only you can see them. <a href="${LIST}">All your tokens</a></p>
 ${here.length === 0 ? nothing() : table(ctx, here, [account])}
 ${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
@@ -173,7 +173,7 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
         one,
       ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">created ${relativeTime(one.createdAt, ctx.now)}</span></td>
 <td>${one.teamId === undefined ? 'All your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
-<td>${one.granted === undefined ? 'Full access' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
+<td>${one.granted === undefined ? 'Full access' : one.granted.map((scope) => html`<span class="badge">${scope}</span> `)}</td>
 <td>${lastUsedLabel(one.lastUsedAt ?? null, one.createdAt, ctx.now)}</td>
 <td>${one.expiresAt === undefined ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'Revoke', { label: `Revoke the token ${one.name || one.id}` })}</td></tr>`,
@@ -192,9 +192,9 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
     { person: true, tab: 'tokens' },
     {
       title: 'New token',
-      body: html`<div class="top"><h1>New token</h1></div>
+      body: html`<div class="head"><h1>New token</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${LIST}/new" data-turbo="false">
+<form class="card in stack form" method="post" action="${LIST}/new" data-turbo="false">
 ${csrfFields(ctx)}
 ${fieldRow(
   field('name', 'Name', {
@@ -213,7 +213,7 @@ ${fieldRow(
 )}
 ${radios('may', 'Access', MAY, { refused, value: 'chosen' })}
 <div class="levels">${scopeLevels('Permissions', [], refused, tokenScopeDescription)}</div>
-<p class="actions"><button>Create token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+<p class="line"><button class="btn primary">Create token</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
     },
   )
@@ -225,10 +225,10 @@ async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof C
     { person: true, tab: 'tokens' },
     {
       title: 'Token created',
-      body: html`<div class="top"><h1>Token created</h1></div>
+      body: html`<div class="head"><h1>Token created</h1></div>
 ${oneTimeSecret(token.name, bearerToken)}
-<section class="card"><h2>Try it</h2><pre>curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user</pre></section>
-<p><a class="button" href="${LIST}">Back to tokens</a></p>`,
+<section class="card in stack"><h2>Try it</h2><pre>curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user</pre></section>
+<p><a class="btn primary" href="${LIST}">Back to tokens</a></p>`,
     },
   )
 }

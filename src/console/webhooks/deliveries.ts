@@ -1,4 +1,6 @@
 import type { Delivery } from '../../integrations/webhooks/schema.ts'
+import { note } from '../../platform/pages/face/notes.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -43,10 +45,10 @@ export const deliveryScreens: readonly Screen[] = [
 
 /** Renders the status filter of a delivery table. `path`: of the page. */
 export function statusForm(path: string, chosen: string | undefined): Html {
-  return html`<form class="search card" action="${path}"><label class="bare" for="shown-status">Show</label>
+  return html`<form class="tools" action="${path}"><label class="bare" for="shown-status">Show</label>
 <select id="shown-status" name="status"><option value="">All deliveries</option>${Object.entries(DELIVERY_STATES).map(
     ([one, [, word]]) => html`<option value="${one}"${one === chosen && html` selected`}>${word}</option>`,
-  )}</select><button class="quiet">Show</button></form>`
+  )}</select><button class="btn">Show</button></form>`
 }
 
 /** Renders deliveries in a table. `linkOf`: the page of a delivery, if it has one; `actOf`: its action. */
@@ -81,7 +83,7 @@ export const DELIVERY_STATES = {
 /** Renders the status of a delivery. */
 export function deliveryState({ status }: Pick<Delivery, 'status'>): Html {
   const [look, word] = DELIVERY_STATES[status]
-  return html`<span class="state ${look}">${word}</span>`
+  return html`${state(look, word)}`
 }
 
 function lastAnswer({ attempts }: Delivery): string {
@@ -119,10 +121,10 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
     {
       title: one.type,
       within: [['Webhook', webhook]],
-      body: html`<div class="top"><h1>${one.type}</h1>${canInAccount(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
+      body: html`<div class="head"><h1>${one.type}</h1>${canInAccount(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
 ${formErrorNotice(refused)}
-<p class="notice${looksBad(one) && ' bad'}">${whatHappened(one, ctx.now)}</p>
-<section class="card"><h2>Delivery</h2><dl class="facts">
+${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
+<section class="card in stack"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>webhook-id</dt><dd>${one.eventId === null ? 'Not stored' : copyable(one.eventId, 'webhook-id')}</dd>
@@ -168,7 +170,7 @@ function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
       : canInAccount(account, 'webhook:write')
         ? 'No longer stored.'
         : 'Your role cannot see it.'
-  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Headers are not stored.</p><pre>${prettyJson(request)}</pre>`}</section>`
+  return html`<section class="card in stack"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Headers are not stored.</p><pre>${prettyJson(request)}</pre>`}</section>`
 }
 
 /** Returns JSON with indentation. */
@@ -177,7 +179,8 @@ export function prettyJson(json: string): string {
 }
 
 function attemptsOf({ attempts }: Delivery, { now, deps, user }: ConsoleCtx): Html {
-  if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
+  if (attempts.length === 0)
+    return html`<section class="card in stack"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
   const isHidden = deps.config.allowPrivateWebhooks
   const where = user.isOperator ? html` <a href="/console/operator/deliveries">Operator deliveries</a>` : ''
   return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">Responses are shown to operators only, because this server can send to private networks.${where}</p>`}${dataTable(

@@ -92,7 +92,7 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
     {
       title: one.name,
       within: [],
-      body: html`<div class="top"><h1>${one.name}</h1></div>
+      body: html`<div class="head"><h1>${one.name}</h1></div>
 ${formErrorNotice(refused)}
 ${factsOf(ctx, account, one)}
 <h2>Deliveries</h2>
@@ -108,23 +108,23 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
   const path = drainPath(account, one.id)
   const { log, deployment } = one.filterV2.filter
   const headers = Object.keys(one.delivery.headers)
-  return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
+  return html`<section class="card in stack"><h2>Endpoint</h2><dl class="facts">
 <dt>URL</dt><dd>${one.delivery.endpoint}</dd>
 <dt>State</dt><dd>${drainState(one)}</dd>
 <dt>Format</dt><dd>${one.delivery.encoding}</dd>
 <dt>Headers</dt><dd>${headers.length === 0 ? 'No custom headers' : headers.map((name) => html`<code>${name}</code> `)}</dd>
-<dt>Sources</dt><dd>${log === undefined ? 'All' : log.sources.map((name) => html`<span class="tag">${name}</span> `)}</dd>
-<dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="tag">${name}</span> `)}</dd>
+<dt>Sources</dt><dd>${log === undefined ? 'All' : log.sources.map((name) => html`<span class="badge">${name}</span> `)}</dd>
+<dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="badge">${name}</span> `)}</dd>
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'All' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
 ${canInAccount(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
-${one.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Become its owner', { look: '' })}</section>`
+${one.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
 }
 
 function switchButton(ctx: ConsoleCtx, path: string, { status }: Drain): Html {
   return status === 'disabled'
-    ? button(ctx, `${path}/enable`, 'Enable', { look: '' })
-    : button(ctx, `${path}/disable`, 'Disable', { look: 'quiet' })
+    ? button(ctx, `${path}/enable`, 'Enable', { look: 'primary' })
+    : button(ctx, `${path}/disable`, 'Disable', { look: '' })
 }

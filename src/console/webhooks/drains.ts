@@ -1,6 +1,8 @@
 import type { Static } from 'typebox'
 import type { Drain, DrainList, DrainTestResult } from '../../integrations/drains/drain-schema.ts'
 import { ENVIRONMENTS, SOURCES } from '../../integrations/drains/schema.ts'
+import { note } from '../../platform/pages/face/notes.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -120,7 +122,7 @@ async function showDrains(ctx: ConsoleCtx, { params }: ScreenInput) {
     { account, tab: 'drains' },
     {
       title: 'Log drains',
-      body: html`<div class="top"><h1>Log drains</h1>${canInAccount(account, 'drain:write') && html`<a class="button" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
+      body: html`<div class="head"><h1>Log drains</h1>${canInAccount(account, 'drain:write') && html`<a class="btn primary" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
 ${drains.length === 0 ? nothing() : table(account, drains, ctx.now)}`,
     },
   )
@@ -132,9 +134,9 @@ function nothing(): Html {
 
 /** Renders the state of a drain. */
 export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>): Html {
-  if (heldAt !== undefined) return html`<span class="state warn">On hold: needs an owner</span>`
-  if (status === 'enabled') return html`<span class="state good">Active</span>`
-  return html`<span class="state bad">${status === 'errored' ? 'Failing' : 'Disabled'}</span>`
+  if (heldAt !== undefined) return state('warn', 'On hold: needs an owner')
+  if (status === 'enabled') return state('good', 'Active')
+  return state('bad', status === 'errored' ? 'Failing' : 'Disabled')
 }
 
 function table(account: OwnAccount, drains: readonly Drain[], now: number): Html {
@@ -144,7 +146,7 @@ function table(account: OwnAccount, drains: readonly Drain[], now: number): Html
     drains.map(
       (
         one,
-      ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">Integration</span>`}</td>
+      ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="badge">Integration</span>`}</td>
 <td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
     ),
   )
@@ -166,10 +168,10 @@ async function showNewDrain(
     { account, tab: 'drains' },
     {
       title: 'New log drain',
-      body: html`<div class="top"><h1>New log drain</h1></div>
+      body: html`<div class="head"><h1>New log drain</h1></div>
 ${formErrorNotice(refused)}
 ${tested && testNotice(tested)}
-<form class="stack card" method="post" action="${toNew}" data-turbo="false">
+<form class="card in stack form" method="post" action="${toNew}" data-turbo="false">
 ${csrfFields(ctx)}
 ${field('name', 'Name', { required: true, refused: shown, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('url', 'URL', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
@@ -188,7 +190,7 @@ ${checkboxesField(
   { refused: shown, chosen: ENVIRONMENTS },
 )}
 ${await projectBoxes(ctx, account, shown)}
-<p class="actions"><button>Create log drain</button><button class="quiet" formaction="${accountPath(account, 'drains/new/test')}">Send a test line</button><a class="button quiet" href="${accountPath(account, 'drains')}">Cancel</a></p>
+<p class="line"><button class="btn primary">Create log drain</button><button class="btn" formaction="${accountPath(account, 'drains/new/test')}">Send a test line</button><a class="btn" href="${accountPath(account, 'drains')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -196,8 +198,8 @@ ${await projectBoxes(ctx, account, shown)}
 
 function testNotice({ status, error }: Static<typeof DrainTestResult>): Html {
   return status === undefined
-    ? html`<p class="notice" role="status">Test line delivered.</p>`
-    : html`<p class="notice bad" role="status">Test line not delivered: ${error}.</p>`
+    ? note('info', 'Test line delivered.', { role: 'status' })
+    : note('bad', html`Test line not delivered: ${error}.`, { role: 'status' })
 }
 
 async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
@@ -207,10 +209,10 @@ async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
     { account, tab: 'drains' },
     {
       title: 'Log drain created',
-      body: html`<div class="top"><h1>Log drain created</h1></div>
+      body: html`<div class="head"><h1>Log drain created</h1></div>
 ${made.delivery.secret !== undefined && oneTimeSecret('Secret', made.delivery.secret)}
 <p class="soft">Signs each request in the header <code>x-vercel-signature</code>.</p>
-<p><a class="button" href="${drainPath(account, made.id)}">Go to log drain</a></p>`,
+<p><a class="btn primary" href="${drainPath(account, made.id)}">Go to log drain</a></p>`,
     },
   )
 }

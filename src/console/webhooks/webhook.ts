@@ -1,4 +1,5 @@
 /** A webhook of the account, or of an app. */
+
 import type { Static } from 'typebox'
 import type {
   Delivery,
@@ -7,6 +8,7 @@ import type {
   Webhook,
   WebhookTested,
 } from '../../integrations/webhooks/schema.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -136,9 +138,9 @@ async function showWebhook(
     {
       title,
       within: [],
-      body: html`<div class="top"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
+      body: html`<div class="head"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(refused)}
-${replayed && html`<p class="notice" role="status">Resent: ${replayed}.</p>`}
+${replayed && note('info', html`Resent: ${replayed}.`, { role: 'status' })}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>
 ${statusForm(path, filter.status)}
@@ -161,7 +163,7 @@ async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Pro
 }
 
 function testForm(ctx: ConsoleCtx, path: string): Html {
-  return html`<form method="post" action="${path}/test" data-turbo="false">${csrfFields(ctx)}<button class="quiet">Send a test event</button></form>`
+  return html`<form method="post" action="${path}/test" data-turbo="false">${csrfFields(ctx)}<button class="btn">Send a test event</button></form>`
 }
 
 /** Such as `hooks.example.com/berth`, without the query. */
@@ -184,21 +186,21 @@ function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]):
 function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook, why: Html | undefined): Html {
   const path = webhookPath(account, one.id)
   const grants = canInAccount(account, 'installation:grant') && canInAccount(account, 'webhook:write')
-  return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
+  return html`<section class="card in stack"><h2>Endpoint</h2><dl class="facts">
 <dt>URL</dt><dd>${one.url}</dd>
 <dt>State</dt><dd>${endpointState(one, ctx.now)}${why}</dd>
-<dt>Events</dt><dd>${one.events.map((name) => html`<span class="tag">${name}</span> `)}</dd>
+<dt>Events</dt><dd>${one.events.map((name) => html`<span class="badge">${name}</span> `)}</dd>
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'All' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
 ${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">An integration</a></dd>`}
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
-${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable', { look: '' })}
-${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become its owner', { look: '' })}</section>`
+${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable', { look: 'primary' })}
+${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
 }
 
 function rangeForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
-  return html`<section class="card"><h2>Resend deliveries</h2>
+  return html`<section class="card in stack"><h2>Resend deliveries</h2>
 <form class="stack" method="post" action="${path}/replay">${csrfFields(ctx)}
 ${field('hours', 'Hours back', { type: 'number', value: 24, refused, required: true, hint: 'Resends up to 100 deliveries, oldest first.', attributes: html` min="1" max="720" step="1"` })}
 ${select(
@@ -211,7 +213,7 @@ ${select(
   ],
   { refused, value: 'failed' },
 )}
-<p class="actions"><button class="quiet">Resend</button></p></form></section>`
+<p class="line"><button class="btn">Resend</button></p></form></section>`
 }
 
 async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>, { params }: ScreenInput) {
@@ -223,11 +225,11 @@ async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>,
     {
       title: 'Test event',
       within: [['Webhook', webhookPath(account, params.id!)]],
-      body: html`<div class="top"><h1>Test event</h1></div>
-<p class="notice${!arrived && ' bad'}" role="status">${arrived ? `Delivered: the endpoint returned ${statusCode} after ${durationMs} ms.` : `Not delivered: ${error ?? `the endpoint returned ${statusCode}`}.`}</p>
-<section class="card"><h2>Request</h2><pre>${prettyJson(request)}</pre></section>
-${response !== null && html`<section class="card"><h2>Response</h2><pre>${response}</pre></section>`}
-<p><a class="button" href="${webhookPath(account, params.id!)}">Back to webhook</a></p>`,
+      body: html`<div class="head"><h1>Test event</h1></div>
+${note(arrived ? 'good' : 'bad', arrived ? `Delivered: the endpoint returned ${statusCode} after ${durationMs} ms.` : `Not delivered: ${error ?? `the endpoint returned ${statusCode}`}.`, { role: 'status' })}
+<section class="card in stack"><h2>Request</h2><pre>${prettyJson(request)}</pre></section>
+${response !== null && html`<section class="card in stack"><h2>Response</h2><pre>${response}</pre></section>`}
+<p><a class="btn primary" href="${webhookPath(account, params.id!)}">Back to webhook</a></p>`,
     },
   )
 }

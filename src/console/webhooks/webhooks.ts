@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
 import type { CreatedWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
+import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -72,12 +73,12 @@ export function endpointState(
   one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>,
   now: number,
 ): Html {
-  if (one.heldAt !== undefined) return html`<span class="state warn">On hold: needs an owner</span>`
+  if (one.heldAt !== undefined) return state('warn', 'On hold: needs an owner')
   if (one.disabledAt !== undefined)
-    return html`<span class="state bad">Disabled${one.disabledReason && `: ${one.disabledReason}`}</span>`
+    return state('bad', html`Disabled${one.disabledReason && `: ${one.disabledReason}`}`)
   if (one.failingSince !== undefined)
-    return html`<span class="state bad">Failing</span> <span class="soft small">began ${relativeTime(one.failingSince, now)}</span>`
-  return html`<span class="state good">Active</span>`
+    return html`${state('bad', 'Failing')} <span class="soft small">began ${relativeTime(one.failingSince, now)}</span>`
+  return state('good', 'Active')
 }
 
 async function showWebhooks(ctx: ConsoleCtx, { params }: ScreenInput) {
@@ -88,7 +89,7 @@ async function showWebhooks(ctx: ConsoleCtx, { params }: ScreenInput) {
     { account, tab: 'webhooks' },
     {
       title: 'Webhooks',
-      body: html`<div class="top"><h1>Webhooks</h1>${canInAccount(account, 'webhook:write') && html`<a class="button" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
+      body: html`<div class="head"><h1>Webhooks</h1>${canInAccount(account, 'webhook:write') && html`<a class="btn primary" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
 ${webhooks.length === 0 ? nothing() : table(account, webhooks, ctx.now)}`,
     },
   )
@@ -106,7 +107,7 @@ function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): 
     webhooks.map(
       (
         one,
-      ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">Integration</span>`}</td>
+      ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="badge">Integration</span>`}</td>
 <td>${endpointState(one, now)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
     ),
   )
@@ -124,14 +125,14 @@ async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
     { account, tab: 'webhooks' },
     {
       title: 'New webhook',
-      body: html`<div class="top"><h1>New webhook</h1></div>
+      body: html`<div class="head"><h1>New webhook</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
 ${groupedCheckboxesField('events', 'Events', EVENT_GROUPS, { chosen: [], refused })}
 ${await projectBoxes(ctx, account, refused)}
-<p class="actions"><button>Create webhook</button><a class="button quiet" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
+<p class="line"><button class="btn primary">Create webhook</button><a class="btn" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -157,10 +158,10 @@ async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedWebhook>, { 
     { account, tab: 'webhooks' },
     {
       title: 'Webhook created',
-      body: html`<div class="top"><h1>Webhook created</h1></div>
+      body: html`<div class="head"><h1>Webhook created</h1></div>
 ${oneTimeSecret('Secret', made.secret)}
 <p class="soft">Verify each event with it. <a href="/docs?search=webhooks">Learn how</a></p>
-<p><a class="button" href="${webhookPath(account, made.id)}">Go to webhook</a></p>`,
+<p><a class="btn primary" href="${webhookPath(account, made.id)}">Go to webhook</a></p>`,
     },
   )
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { toSingleLine } from '../../platform/mail/text.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { html } from '../../platform/pages/html.ts'
 import { accountContext, nameOf } from '../../platform/pages/own-accounts.ts'
 import { csrfFields, type ScreenInput, type UserPageCtx, type View } from '../../platform/pages/screen.ts'
@@ -16,7 +17,7 @@ export async function showPending(ctx: UserPageCtx, { params, url }: ScreenInput
   const { installation, integration, account } = await findAccountInstallation(ctx, params.id!)
   const name = toSingleLine(integration.name)
   const pending = pendingScopes(integration, installation)
-  const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
+  const back = html`<a class="btn" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
   const title = pending.length === 0 ? 'No pending request' : `${name} requests more access`
   if (pending.length === 0) {
     return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it requests.</p><p>${back}</p>` }
@@ -26,9 +27,9 @@ export async function showPending(ctx: UserPageCtx, { params, url }: ScreenInput
       ? html`<form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
-<p class="actions"><button>Confirm all</button> ${back}</p>
+<p class="line"><button class="btn primary">Confirm all</button> ${back}</p>
 </form>`
-      : html`<p class="notice">Only an owner of the team can confirm this.</p><p>${back}</p>`
+      : html`${note('info', 'Only an owner of the team can confirm this.')}<p>${back}</p>`
   return {
     title,
     body: html`<h1>${title}</h1>

@@ -1,5 +1,6 @@
 import type { Row } from '../../platform/db/schema.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { bidiIsolated, type Html, html } from '../../platform/pages/html.ts'
 import { nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { csrfFields, type UserPageCtx, type View } from '../../platform/pages/screen.ts'
@@ -24,9 +25,9 @@ export async function accountStep(
     body: html`${await introduction(ctx, integration)}
 <h2>Where should it work?</h2>
 <p>Choose one account. The next page shows the requested access, and you decide.</p>
-<ul class="plain rows">${possible.map(
+<ul class="rows">${possible.map(
       (account) =>
-        html`<li><a class="button quiet" href="${consentPath(integration, query, account.id)}">${nameOf(account)}</a></li>`,
+        html`<li><a class="btn" href="${consentPath(integration, query, account.id)}">${nameOf(account)}</a></li>`,
     )}</ul>
 ${
   others.length > 0 &&
@@ -51,12 +52,12 @@ export async function projectStep(
   return {
     ...framed(integration),
     status: chosen.fault === undefined ? 200 : 422,
-    body: html`${chosen.fault && html`<p class="notice bad" role="alert"><a href="#projects">${chosen.fault}</a></p>`}
+    body: html`${chosen.fault && note('bad', html`<a href="#projects">${chosen.fault}</a>`, { role: 'alert' })}
 ${await introduction(ctx, integration)}
 <p>It requests access to <strong>${nameOf(account)}</strong>. <a href="${consentPath(integration, query)}">Choose another account</a></p>
 ${
   chosen.renews &&
-  html`<p class="notice">It is installed here already. If you approve, your choice below replaces the access that it has.</p>`
+  note('info', 'It is installed here already. If you approve, your choice below replaces the access that it has.')
 }
 <h2>What it will be able to do</h2>
 ${listScopes(scopes)}
@@ -68,8 +69,8 @@ ${projectChoice(projects, chosen)}
 <h2>What happens next</h2>
 <p>If you approve, you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it. You can do
 that at any time under <a href="/integrations/installed">installed integrations</a>. If you cancel, nothing is installed.</p>
-<p class="actions"><button name="decision" value="approve">Approve</button>
-<button class="quiet" name="decision" value="cancel">Cancel</button></p>
+<p class="line"><button class="btn primary" name="decision" value="approve">Approve</button>
+<button class="btn" name="decision" value="cancel">Cancel</button></p>
 </form>`,
   }
 }
@@ -95,9 +96,9 @@ ${radio('all', all, selection === 'all')}
 ${radio('selected', 'Only the projects selected here, and projects that it creates', selection !== 'all')}
 ${
   (more || find !== '') &&
-  html`<label for="find">Find projects by name</label>
+  html`<div class="field"><label for="find">Find projects by name</label>
 <p class="search"><input type="search" id="find" name="find" value="${find}" maxlength="100" autocomplete="off">
-<button class="quiet" name="decision" value="find">Find</button></p>
+<button class="btn" name="decision" value="find">Find</button></p></div>
 <p class="soft small" role="status">${foundText(others.length, more, find)}</p>`
 }
 <div class="choices">${ticked.map(box(true))}${others.map(box(false))}</div>
@@ -126,7 +127,7 @@ async function introduction(ctx: UserPageCtx, integration: Integration): Promise
 
 function cancelForm(ctx: UserPageCtx, action: string): Html {
   return html`<form method="post" action="${action}">${csrfFields(ctx)}
-<p class="actions"><button class="quiet" name="decision" value="cancel">Cancel</button></p></form>`
+<p class="line"><button class="btn" name="decision" value="cancel">Cancel</button></p></form>`
 }
 
 function framed(integration: Integration) {

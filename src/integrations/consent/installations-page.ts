@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Installation } from '../../model/installation.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
+import { note } from '../../platform/pages/face/notes.ts'
 import { day, type Html, html } from '../../platform/pages/html.ts'
 import {
   accountContext,
@@ -133,7 +134,7 @@ async function accountSection(
   const more =
     installations.length > most &&
     html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
-  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${section}</section>`
+  return html`<section>${heading}<ul class="rows">${entries}</ul>${more}${section}</section>`
 }
 
 async function entry(ctx: UserPageCtx, item: AccountInstallation): Promise<Html> {
@@ -144,17 +145,18 @@ async function entry(ctx: UserPageCtx, item: AccountInstallation): Promise<Html>
   const mayChange = account.role === 'OWNER'
   const logo = logoOf(integration)
   return html`<li id="${installation.id}">
-<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${installation.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
+<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${installation.disabled_at !== null && html`<span class="badge accent">Disabled</span>`}</h3>
 <p class="soft small">Run by ${toSingleLine(runBy)}. Owned here by ${toSingleLine(ownedBy)} since ${day(Math.max(installation.created_stamp / 1024, installation.resumed_at ?? 0))}.</p>
 ${disabledNotice(installation)}
 <p>Projects: ${await projectNames(ctx, installation)}</p>
 <details><summary>What it can do</summary>${listScopes(scopesOf(installation))}</details>
-${pending.length > 0 && html`<p class="notice">It requests more access. <a href="/integrations/confirm/${installation.id}">Review the request of ${name}</a></p>`}
+${pending.length > 0 && note('info', html`It requests more access. <a href="/integrations/confirm/${installation.id}">Review the request of ${name}</a>`)}
 ${
   mayChange &&
-  html`<p class="actions">${
-    installation.disabled_at !== null && html`<a class="button" href="${path}/take-over">Become owner of ${name}</a>`
-  }<a class="button quiet" href="${path}/uninstall">Uninstall ${name}</a></p>`
+  html`<p class="line">${
+    installation.disabled_at !== null &&
+    html`<a class="btn primary" href="${path}/take-over">Become owner of ${name}</a>`
+  }<a class="btn" href="${path}/uninstall">Uninstall ${name}</a></p>`
 }
 </li>`
 }
@@ -162,11 +164,14 @@ ${
 function disabledNotice({ disabled_at, disabled_reason }: Installation): Html | undefined {
   if (disabled_at === null) return undefined
   const end = day(disabled_at + DISABLED_RETENTION_MS)
-  return html`<p class="notice bad">It is disabled and its requests fail, because its owner ${DISABLED_REASON_TEXT[disabled_reason!]}.
+  return note(
+    'bad',
+    html`It is disabled and its requests fail, because its owner ${DISABLED_REASON_TEXT[disabled_reason!]}.
 An owner of the team can become its owner. ${
-    disabled_reason !== 'disabled-by-admin' &&
-    `On ${end} it is removed, with the environment variables that it created.`
-  }</p>`
+      disabled_reason !== 'disabled-by-admin' &&
+      `On ${end} it is removed, with the environment variables that it created.`
+    }`,
+  )
 }
 
 async function projectNames(ctx: UserPageCtx, installation: Installation): Promise<string> {
@@ -186,7 +191,7 @@ async function askUninstall(ctx: UserPageCtx, { params, url }: ScreenInput): Pro
 that it created are removed. You cannot undo this. You can install it again.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
-<p class="actions"><button class="danger">Uninstall</button> <a class="button quiet" href="/integrations/installed">Keep it</a></p>
+<p class="line"><button class="btn danger">Uninstall</button> <a class="btn" href="/integrations/installed">Keep it</a></p>
 </form>`,
   }
 }
@@ -209,7 +214,7 @@ the events from while it was disabled.</p>
 ${listScopes(scopesOf(installation))}
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
-<p class="actions"><button>Become owner</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
+<p class="line"><button class="btn primary">Become owner</button> <a class="btn" href="/integrations/installed">Not now</a></p>
 </form>`,
   }
 }

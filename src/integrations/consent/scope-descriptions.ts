@@ -62,7 +62,7 @@ export function tokenScopeDescription(scope: Scope): string {
 /** Renders a list of scopes such as `read:project`. */
 export function listScopes(scopes: readonly string[]): Html {
   if (scopes.length === 0) return html`<p>It requests no access.</p>`
-  return html`<ul class="plain rows">${scopes.map(showScope)}</ul>`
+  return html`<ul class="rows">${scopes.map(showScope)}</ul>`
 }
 
 function showScope(scope: string): Html {

@@ -1,5 +1,6 @@
 /** Webhooks and log drains on hold, on the page `/integrations/installed`, each with a button for OWNERs. */
 
+import { note } from '../../platform/pages/face/notes.ts'
 import { day, type Html, html } from '../../platform/pages/html.ts'
 import { accountContext, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -24,14 +25,17 @@ export async function heldSection(ctx: UserPageCtx, account: OwnAccount): Promis
   const endpoints = await listHeldEndpoints(ctx, account.id)
   if (endpoints.length === 0) return undefined
   return html`<h3>Webhooks and log drains without an owner</h3>
-<p class="notice bad">The users who created these left the team or lost their access. Nothing is sent to them. An OWNER of the team can become
-their owner. Do so only for addresses that you know.</p>
-<ul class="plain rows">${endpoints.map((one) => {
+${note(
+  'bad',
+  html`The users who created these left the team or lost their access. Nothing is sent to them. An OWNER of the team can become
+their owner. Do so only for addresses that you know.`,
+)}
+<ul class="rows">${endpoints.map((one) => {
     const goes = html`<p>The ${ENDPOINT_KIND_NAME[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
     const button =
       account.role === 'OWNER' &&
       html`<form method="post" action="/endpoints/${account.id}/${one.id}/take-over">${csrfFields(ctx)}
-<p class="actions"><button>Become owner of ${one.host}</button></p></form>`
+<p class="line"><button class="btn primary">Become owner of ${one.host}</button></p></form>`
     return html`<li id="${one.id}">${goes}${button}</li>`
   })}</ul>`
 }

@@ -10,6 +10,8 @@ const FILES = {
   turbo: () => new URL(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js')),
   // The package exports only modules, so the browser file is resolved from them.
   passkeys: () => new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
+  stylesheet: () => new URL('../pages/assets/face.css', import.meta.url),
+  mark: () => new URL('../pages/assets/mark.svg', import.meta.url),
   'live script': () => new URL('../pages/assets/live-script.js', import.meta.url),
   'search script': () => new URL('../pages/assets/search-script.js', import.meta.url),
   'controls script': () => new URL('../pages/assets/controls-script.js', import.meta.url),
@@ -31,13 +33,26 @@ const FILES = {
   'yarn-1 lock': () => new URL('../../runner/toolchain/yarn-1/package-lock.json', import.meta.url),
 } satisfies Record<string, () => URL>
 
+/** TABLE Shipped fonts */
+const FONTS = {
+  'hanken-grotesk': () => new URL('../pages/assets/hanken-grotesk.woff2', import.meta.url),
+  'geist-mono': () => new URL('../pages/assets/geist-mono.woff2', import.meta.url),
+} satisfies Record<string, () => URL>
+
 export type ShippedFile = keyof typeof FILES
+export type ShippedFont = keyof typeof FONTS
 
 export const SHIPPED_FILES = Object.keys(FILES) as ShippedFile[]
+export const SHIPPED_FONTS = Object.keys(FONTS) as ShippedFont[]
 
 /** Returns the text of a shipped file. */
 export function shippedFile(name: ShippedFile): string {
   return readFileSync(FILES[name](), 'utf8')
+}
+
+/** Returns the bytes of a shipped font. */
+export function shippedFont(name: ShippedFont): Buffer {
+  return readFileSync(FONTS[name]())
 }
 
 /** Returns the code of a routing worker, for a thread that is started from text. */

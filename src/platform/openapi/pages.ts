@@ -2,12 +2,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Probe, PublicPage } from '../http/public-page.ts'
 import type { Route } from '../http/route.ts'
-import { assetPages } from '../pages/assets/assets.ts'
 import { openApiDocument } from './document.ts'
 import { readEventExamples } from './events.ts'
 import { readExamples } from './examples.ts'
 import { referencePages } from './reference.ts'
-import { REFERENCE_STYLE } from './reference-frame.ts'
 
 /** Returns `/openapi.json`, built at the first request, and the reference pages. */
 export function documentPages(routes: readonly Route[]): (PublicPage | Probe)[] {
@@ -20,7 +18,6 @@ export function documentPages(routes: readonly Route[]): (PublicPage | Probe)[] 
       zipped: once(() => zip(document())),
     },
     ...referencePages(routes),
-    ...assetPages([REFERENCE_STYLE]),
   ]
 }
 

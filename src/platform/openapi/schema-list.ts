@@ -35,7 +35,7 @@ export function fieldItem(name: string, schema: TSchema, mark: Mark | undefined,
   const { description = FIELD_DESCRIPTIONS[name], 'x-unsupported': unsupported }: Shape = schema
   const said = unsupported === undefined ? [typeOf(schema), ...limitsOf(schema)].join(', ') : 'refused'
   const words = unsupported ?? description
-  return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="tag">${mark}</b>`}${words && html` – ${renderInlineCode(words)}`}${below}</li>`
+  return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="badge">${mark}</b>`}${words && html` – ${renderInlineCode(words)}`}${below}</li>`
 }
 
 /** Renders text with backticks as code. */

@@ -1,10 +1,20 @@
 /** The frame of every page: document, style and strict headers. */
-import { hash } from 'node:crypto'
 import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
-import { type Asset, CONTROLS, DROP_SCRIPT, LIVE_SCRIPT, SCRIPT, SEARCH, STYLE } from './assets/assets.ts'
-import { STYLESHEET } from './assets/stylesheet.ts'
+import {
+  type Asset,
+  CONTROLS,
+  DROP_SCRIPT,
+  LIVE_SCRIPT,
+  MANIFEST,
+  MARK,
+  SANS_FONT,
+  SCRIPT,
+  SEARCH,
+  STYLE,
+} from './assets/assets.ts'
 import { CSRF_FIELD } from './cookies.ts'
+import { HARBOR_DRAWING, MARK_DRAWING } from './face/drawings.ts'
 import { escapeText, type Html, html, stripBidiControls } from './html.ts'
 
 export type Page = {
@@ -15,7 +25,7 @@ export type Page = {
   images?: string | undefined
   /** Form targets outside this service. */
   formsTo?: string | undefined
-  /** Navigation of a console page, which also has the console's stylesheet and script. */
+  /** Navigation of a console page, which also has the console's scripts. */
   console?: Html
   /** Without script: seconds after which a console page reloads, because its content is in progress. */
   reload?: number | undefined
@@ -23,10 +33,11 @@ export type Page = {
   scripts?: readonly Asset[] | undefined
 }
 
-const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
+/** The stylesheet, its fonts, the mark and the manifest: all from this service. */
+export const FACE_SOURCES = ["font-src 'self'", "manifest-src 'self'"]
 
 /**
- * Returns the headers of a page, or of a redirect for undefined: only the console's scripts and those of the page, no frames, no cache, no Referer.
+ * Returns the headers of a page, or of a redirect for undefined: its stylesheet, the console's scripts and those of the page, no frames, no cache, no Referer.
  * `nonce`: for elements that Turbo creates; one per session, because Turbo changes pages without a load.
  */
 export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, string> {
@@ -34,8 +45,9 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
     "default-src 'none'",
     ...(page?.console
       ? [`style-src 'self' 'nonce-${nonce}'`, `script-src 'self' 'nonce-${nonce}'`, "connect-src 'self'"]
-      : [`style-src ${STYLE_SOURCE}`, ...(page?.scripts?.length ? ["script-src 'self'"] : [])]),
-    ...(page?.images ? [`img-src ${page.images}`] : []),
+      : ["style-src 'self'", ...(page?.scripts?.length ? ["script-src 'self'"] : [])]),
+    ...FACE_SOURCES,
+    `img-src 'self'${page?.images ? ` ${page.images}` : ''}`,
     `form-action 'self'${page?.formsTo ? ` ${page.formsTo}` : ''}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -61,18 +73,22 @@ export type DocumentOptions = {
 /** Renders the complete document. */
 export function showDocument(page: Page, { user, csrfToken, nonce, stamp }: DocumentOptions): string {
   if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
-  const head = `${FULL_RELOAD_META}
-<style>${STYLESHEET}</style>${scriptTags(page)}`
-  const body = `<body>
-${header(user, csrfToken).markup}
-<main>
-${page.body.markup}
-</main>
-</body>`
-  return documentOf(page.title, head, body)
+  const head = `${FULL_RELOAD_META}${scriptTags(page)}`
+  return documentOf(page.title, head, gateBody(page.body, user, csrfToken))
 }
 
-/** For a page with another stylesheet than the console's: Turbo loads it in full. */
+/** A page outside the console: a column of forms, and before sign-in the harbor beside it. */
+function gateBody(content: Html, user: SessionUser | undefined, csrfToken: string): string {
+  return html`<body class="gate${user !== undefined && ' wide'}">
+<main id="main"><div class="form stack">
+${gateHeader(user, csrfToken)}
+${content}
+</div></main>
+${user === undefined && HARBOR_DRAWING}
+</body>`.markup
+}
+
+/** For a page without the console's scripts: Turbo loads it in full. */
 export const FULL_RELOAD_META = '<meta name="turbo-visit-control" content="reload">'
 
 /** Renders a document. `title`: text; `head`: markup for the end of its head; `body`: markup, with its element. */
@@ -83,7 +99,13 @@ export function documentOf(title: string, head: string, body: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#f6f8f9" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#080d11" media="(prefers-color-scheme: dark)">
 <title>${escapeText(stripBidiControls(title))} – Berth</title>
+<link rel="icon" href="${MARK.path}" type="image/svg+xml">
+<link rel="manifest" href="${MANIFEST.path}">
+<link rel="preload" href="${SANS_FONT.path}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 ${head}
 </head>
 ${body}
@@ -93,12 +115,14 @@ ${body}
 
 /** Renders a body with the console's frame. `navigation` and `main`: markup. */
 export function framedBody(navigation: Html, main: Html): string {
-  return `<body class="console">
-<a class="skip" href="#main" data-turbo="false">To the content</a>
+  return `<body>
+<div class="shell">
+<a class="skip" href="#main" data-turbo="false">Skip to content</a>
 ${navigation.markup}
 <main id="main" tabindex="-1">
 ${main.markup}
 </main>
+</div>
 <span id="end" hidden></span>
 </body>`
 }
@@ -119,7 +143,6 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <meta name="turbo-refresh-method" content="morph">
 <meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}${live}
 <link rel="expect" href="#end" blocking="render">
-<link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
 <script type="module" src="${DROP_SCRIPT.path}" data-turbo-track="reload"></script>
@@ -132,19 +155,20 @@ function scriptTags({ scripts = [] }: Page): string {
   return scripts.map(({ path }) => `\n<script src="${path}" defer></script>`).join('')
 }
 
-/** Header of an error page in the console. Turbo shows it only with the console's stylesheet and script. */
-export const BARE_HEADER: Html = html`<header><div class="bar"><a class="brand" href="/console">Berth</a></div></header>`
+/** The mark, as the way to the console. */
+export const BRAND_LINK: Html = html`<a class="brand" href="/console" aria-label="Berth, home">${MARK_DRAWING}</a>`
 
-function header(visitor: SessionUser | undefined, csrfToken: string): Html {
-  if (visitor === undefined) return html`<header><span class="brand">Berth</span></header>`
-  return html`<header>
-<a class="brand" href="/console">Berth</a>
-<form method="post" action="/sign-out">
-<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
-<span>Signed in as ${visitor.name ?? visitor.username}</span>
-<button class="quiet">Sign out</button>
-</form>
-</header>`
+/** Header of an error page in the console. Turbo shows it only with the console's scripts. */
+export const BARE_HEADER: Html = html`<header class="side"><div class="side-top">${BRAND_LINK}</div></header>`
+
+function gateHeader(visitor: SessionUser | undefined, csrfToken: string): Html {
+  if (visitor === undefined)
+    return html`<header class="line one"><span class="brand">${MARK_DRAWING}</span><b>Berth</b></header>`
+  return html`<header class="line">${BRAND_LINK}<b>Berth</b>
+<form class="line tight end" method="post" action="/sign-out"><input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
+<span class="soft">Signed in as ${visitor.name ?? visitor.username}</span>
+<button class="btn quiet small">Sign out</button>
+</form></header>`
 }
 
 /** Returns the page of an error, with a link to continue (`way`). */
@@ -158,8 +182,8 @@ export function errorPage(refusal: Refusal, way: Html = toProjects): Page {
   }
 }
 
-const toProjects = html`<a class="button" href="/console">Go to your projects</a>`
-const setUpFactor = html`<a class="button" href="/console/account/security/factors">Set up a second factor</a>`
+const toProjects = html`<a class="btn primary" href="/console">Go to your projects</a>`
+const setUpFactor = html`<a class="btn primary" href="/console/account/security/factors">Set up a second factor</a>`
 
 const TITLES: Record<number, string> = {
   403: 'This is not allowed',

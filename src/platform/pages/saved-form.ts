@@ -2,10 +2,12 @@
  * Console form input, saved during reauthentication in a hidden field of the sign-in page. So it is in no URL, cookie or database. docs/console.md:
  * Sessions.
  */
+
 import { READERS } from '../../readers.ts'
 import { Type } from '../schema/builder.ts'
 import type { BrowserRequest, BrowserSession } from './browser-session.ts'
 import { CSRF_FIELD } from './cookies.ts'
+import { note } from './face/notes.ts'
 import { isSameOriginForm, REVIEW_FIELD, readSubmittedForm } from './form.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
@@ -43,7 +45,7 @@ export function savedFormField(kept: string | undefined): Html | undefined {
   return kept === undefined
     ? undefined
     : html`<input type="hidden" name="kept" value="${kept}">
-<p class="notice">What you typed is kept. You get back to it once you have signed in again.</p>`
+${note('info', 'What you typed is kept. You get back to it once you have signed in again.')}`
 }
 
 /** Returns the page that restores the form. `csrfToken`: of the current session. Undefined for text that this service did not create. */
@@ -61,7 +63,7 @@ export function savedFormPage(text: string | undefined, csrfToken: string): Page
 <input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
 <input type="hidden" name="${REVIEW_FIELD}" value="1">
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<p class="actions"><button>Back to what you typed</button><a class="button quiet" href="/console">Leave it</a></p>
+<p class="line"><button class="btn primary">Back to what you typed</button><a class="btn" href="/console">Leave it</a></p>
 </form>`,
   }
 }

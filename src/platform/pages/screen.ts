@@ -1,4 +1,5 @@
 /** A screen as data: a page with its input, authentication and output. */
+
 import type { Readable } from 'node:stream'
 import type { Static, TSchema } from 'typebox'
 import type { Caller, OperatorCtx, Params } from '../../context.ts'
@@ -7,6 +8,7 @@ import type { EventName } from '../../events.ts'
 import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
 import { CSRF_FIELD, SUBMISSION_FIELD } from './cookies.ts'
+import { note } from './face/notes.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 
@@ -140,7 +142,7 @@ function sayingSaved(run: Screen['run']): Screen['run'] {
     if (!input.url.endsWith(SAVED_QUERY)) return run(ctx, input, prepared)
     const view = await run(ctx, { ...input, url: input.url.slice(0, -SAVED_QUERY.length) }, prepared)
     if (!('body' in view)) return view
-    return { ...view, body: html`<p class="notice" role="status">The change is saved.</p>${view.body}` }
+    return { ...view, body: html`${note('good', 'The change is saved.', { role: 'status' })}${view.body}` }
   }
 }
 

@@ -47,7 +47,7 @@ async function showSite(ctx: UserPageCtx, { query, url }: SiteInput): Promise<Vi
 <p>The site does not learn who you are.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
-<p class="actions"><button>Open the site</button></p>
+<p class="line"><button class="btn primary">Open the site</button></p>
 </form>`,
   }
 }

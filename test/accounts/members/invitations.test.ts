@@ -200,7 +200,7 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   assert.doesNotMatch((await asEve.get('/console/t/eve')).text, /You're invited/)
   const joined = (await asAda.post(page, { answer: 'accept' })).text
   assert.match(joined, /You are a member of Team/)
-  const [, way] = /<a class="button" href="([^"]+)">Go to the team/.exec(joined)!
+  const [, way] = /<a class="btn primary" href="([^"]+)">Go to the team/.exec(joined)!
   const inside = await asAda.get(way!)
   assert.equal(inside.status, 200)
   assert.doesNotMatch(inside.text, /You're invited/)

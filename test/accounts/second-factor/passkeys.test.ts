@@ -142,7 +142,10 @@ onBothEngines(
     }
     assert.notEqual(asked[0].challenge, asked[1].challenge)
     const policy = String(pages[0]!.headers['content-security-policy'])
-    assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'self'; form-action 'self'/)
+    assert.match(
+      policy,
+      /^default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; manifest-src 'self'; img-src 'self'; form-action 'self'/,
+    )
     const script = /<script src="(\/assets\/passkey-\w+\.js)" defer><\/script>/.exec(pages[0]!.text)![1]!
     assert.equal((await openClient(world).get(script)).status, 200)
     assert.equal(

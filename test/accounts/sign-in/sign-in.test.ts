@@ -469,7 +469,7 @@ onBothEngines(
     const policy = String(seen.headers['content-security-policy'])
     assert.match(
       policy,
-      /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'self'; font-src 'self'; manifest-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
     )
     assert.equal(seen.headers['cache-control'], 'no-store')
     assert.equal(seen.headers['referrer-policy'], 'no-referrer')

@@ -75,9 +75,12 @@ onBothEngines('an installed integration is shown with what it may do and where, 
   const list = '/console/t/team/integrations'
   assert.match((await client.get(list)).text, /No integrations installed/)
   const { app, installationId } = await seedInstallation(world, {}, { projects: [projectId] })
-  assert.match((await client.get(list)).text, /Helper[\s\S]*<span class="state good">Active<[\s\S]*1 project /)
+  assert.match(
+    (await client.get(list)).text,
+    /Helper[\s\S]*<span class="state good"><svg.*?<\/svg>Active<[\s\S]*1 project /,
+  )
   await world.call('PATCH', `/v1/integrations/apps/${app.id}${team}`, { scopes: ['read-write:project', 'read:user'] })
-  assert.match((await client.get(list)).text, /<span class="state warn">Requests more access</)
+  assert.match((await client.get(list)).text, /<span class="state warn"><svg.*?<\/svg>Requests more access</)
   const one = `${list}/${installationId}`
   const shown = await client.get(one)
   assert.match(shown.text, /See projects, change their settings/)

@@ -20,11 +20,11 @@ onBothEngines(
     const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
     const second = await web.deploy()
     const list = (await client.get(PATH)).text
-    assert.match(list, /<span class="tag">main<\/span> <span class="soft">Mend &lt;it&gt;/)
+    assert.match(list, /<span class="badge">main<\/span> <span class="soft">Mend &lt;it&gt;/)
     assert.match(
       list,
       new RegExp(
-        `${second}">d2.host.test</a></td>\\s*<td[^>]*><span class="state good">Ready</span></td><td[^>]*>Production <span class="tag write">Live`,
+        `${second}">d2.host.test</a></td>\\s*<td[^>]*><span class="state good"><svg.*?</svg>Ready</span></td><td[^>]*>Production <span class="badge accent">Live`,
       ),
     )
 
@@ -39,13 +39,19 @@ onBothEngines(
     assert.deepEqual([rolled.status, rolled.location], [303, `${PATH}/progress`], rolled.text)
     const waiting = await client.get(rolled.location)
     assert.match(waiting.text, /<noscript><meta http-equiv="refresh" content="2"><\/noscript>/)
-    assert.match(waiting.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state warn">Pending/)
+    assert.match(
+      waiting.text,
+      /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state busy"><svg.*?<\/svg>Pending/,
+    )
     await web.sweep()
     await web.sweep()
     const done = await client.get(rolled.location)
     assert.match(done.text, /<h1>Roll back<\/h1>/)
     assert.match(done.text, /state good">Succeeded/)
-    assert.match(done.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state good">Completed/)
+    assert.match(
+      done.text,
+      /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state good"><svg.*?<\/svg>Completed/,
+    )
     assert.doesNotMatch(done.text, /http-equiv/)
 
     const promoted = await client.post(`${PATH}/${second}/promote`)
@@ -81,7 +87,7 @@ onBothEngines(
     await seedProject(world, 'web')
     const files = [{ file: '.vercel/output/config.json', data: '{"version":3}' }]
     const { body } = await world.call('POST', '/v13/deployments?prebuilt=1', { name: 'web', files })
-    const visit = (href: string) => `<a class="button quiet" href="${href}" rel="noreferrer">Visit</a>`
+    const visit = (href: string) => `<a class="btn" href="${href}" rel="noreferrer">Visit</a>`
     const own = (await client.get(`${PATH}/${body.id}`)).text
     assert.match(body.url, /\.berth\.localhost:3002$/)
     assert.ok(own.includes(visit(`http://${body.url}`)), own)
@@ -149,7 +155,7 @@ onBothEngines(
     assert.equal((await client.get(`${PATH}?state=nonsense`)).status, 400)
     assert.match(
       (await client.get('/console/t/admin/projects/web')).text,
-      /newest production deployment <span class="state bad">failed/,
+      /newest production deployment <span class="state bad"><svg.*?<\/svg>failed/,
     )
   },
   SETTINGS,
@@ -179,7 +185,7 @@ onBothEngines(
     assert.match(await overview(), /Some domains could not be assigned by <a [^>]*>the latest promote/)
     assert.match(
       (await client.get(`${PATH}/progress`)).text,
-      /<td[^>]*>www\.example\.com<\/td><td[^>]*><span class="state bad">Failed/,
+      /<td[^>]*>www\.example\.com<\/td><td[^>]*><span class="state bad"><svg.*?<\/svg>Failed/,
     )
   },
   SETTINGS,

@@ -74,7 +74,7 @@ onBothEngines(
     const { text } = await client.get(`${PATH}/${name}`)
     assert.match(
       text,
-      /<li><h3>Verify ownership[\s\S]*<li><h3>Point the domain here: add this record[\s\S]*edge\.example\.net[\s\S]*<li><h3>Verify/,
+      /<li[^>]*><h3>Verify ownership[\s\S]*<li[^>]*><h3>Point the domain here: add this record[\s\S]*edge\.example\.net[\s\S]*<li[^>]*><h3>Verify/,
     )
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
@@ -96,7 +96,7 @@ onBothEngines(
     const apex = freshApex()
     for (const name of [apex, `www.${apex}`]) await world.call('POST', '/v10/projects/web/domains', { name })
     const { text } = await client.get(`${PATH}/www.${apex}`)
-    assert.match(text, new RegExp(`<h1>www\\.${apex}</h1><span class="state warn">Not verified</span>`))
+    assert.match(text, new RegExp(`<h1>www\\.${apex}</h1><span class="state warn"><svg.*?</svg>Not verified</span>`))
     assert.match(text, /Add both records/)
     assert.deepEqual(shortNames(text, apex), ['_berth', 'www'])
     assert.match(
@@ -123,10 +123,16 @@ onBothEngines(
     await world.call('POST', '/v10/projects/web/domains', { name })
     const path = `${PATH}/${name}/dns`
     const nothing = (await client.get(path)).text
-    assert.match(nothing, /<span class="state">Unknown<\/span><\/p>\s*<p>The name servers returned no address/)
+    assert.match(
+      nothing,
+      /<span class="state idle"><svg.*?<\/svg>Unknown<\/span><\/p>\s*<p>The name servers returned no address/,
+    )
     dns.zones.set(name, { a: ['192.0.2.9'] })
     const there = (await client.get(path)).text
-    assert.match(there, /<span class="state">Unknown<\/span><\/p>\s*<p>It has an address from its A record/)
+    assert.match(
+      there,
+      /<span class="state idle"><svg.*?<\/svg>Unknown<\/span><\/p>\s*<p>It has an address from its A record/,
+    )
     assert.match(there, /Checked <time[^>]*>just now<\/time>/)
     assert.ok(there.includes(`href="${path}">Check again</a>`))
     for (const setting of ['BERTH_EDGE_CNAME', 'BERTH_EDGE_IPV4'])
@@ -147,12 +153,12 @@ onBothEngines(
     const path = `${PATH}/${name}/answers`
     const missing = (await client.get(path)).text
     for (const part of [at, value]) assert.ok(missing.includes(`<code class="copy">${part}</code>`), part)
-    assert.match(missing, /Name server 1<\/td><td[^>]*><span class="state warn">No record/)
+    assert.match(missing, /Name server 1<\/td><td[^>]*><span class="state warn"><svg.*?<\/svg>No record/)
     assert.ok(missing.includes(`href="${path}">Check again</a>`))
     dns.zones.set(at, { txt: [['of another service']] })
     assert.match((await client.get(path)).text, /Different record<\/span><\/td><td[^>]*>[^<]*of another service/)
     dns.zones.set(at, { txt: [[value]] })
-    assert.match((await client.get(path)).text, /<span class="state good">Record found/)
+    assert.match((await client.get(path)).text, /<span class="state good"><svg.*?<\/svg>Record found/)
     await world.call('POST', `/v9/projects/web/domains/${name}/verify`)
     const verified = (await client.get(path)).text
     assert.match(verified, /The domain is verified\. No record is needed/)

@@ -31,14 +31,16 @@ onBothEngines(
     assert.ok(!(await web.read()).latestDeployments.some(({ id }: { id: string }) => id === failed))
     assert.match(
       behind.overview,
-      new RegExp(`newest production deployment <span class="state bad">failed</span>: <a href="[^"]*/${failed}">`),
+      new RegExp(
+        `newest production deployment <span class="state bad"><svg.*?</svg>failed</span>: <a href="[^"]*/${failed}">`,
+      ),
     )
     assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
     assert.match(behind.overview, /state good">Live \(earlier deployment\)</)
     assert.match((await client.get('/console/t/admin')).text, /state good">Live \(earlier deployment\)</)
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
-    assert.match(next.overview, /newest production deployment <span class="state bad">was canceled/)
+    assert.match(next.overview, /newest production deployment <span class="state bad"><svg.*?<\/svg>was canceled/)
     assert.deepEqual(next.card, { [canceled]: 'Production deployment was canceled' })
     await web.deploy()
     const good = await see()
@@ -66,7 +68,7 @@ onBothEngines(
     assert.deepEqual(await card(), { [next]: 'Preview deployment of branch next failed' })
     assert.match(
       (await client.get('/console/t/admin/projects/web')).text,
-      /newest preview deployment of branch next <span class="state bad">failed<\/span>: [^\n]*d1\.host\.test<\/a>\.<\/li>/,
+      /newest preview deployment of branch next <span class="state bad"><svg.*?<\/svg>failed<\/span>: [^\n]*d1\.host\.test<\/a>\.<\/li>/,
     )
     const staging = await preview('ERROR', { customEnvironmentId: 'staging' })
     const alone = await preview('ERROR')

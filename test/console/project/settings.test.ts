@@ -17,7 +17,8 @@ onBothEngines('settings are shown, saved, refused beside their field, and cleare
   const form = { name: 'web', framework: '', nodeVersion: '22.x', buildCommand: '', outputDirectory: 'dist' }
   const saved = await client.post(`${PATH}/settings`, form)
   assert.deepEqual([saved.status, saved.location], [303, `${PATH}/settings?saved`], saved.text)
-  const told = /<p class="notice" role="status">The change is saved\.<\/p>/
+  const told =
+    /<div class="note good" role="status"><svg.*?<\/svg><div class="grow">The change is saved\.<\/div><\/div>/
   const next = (await client.get(saved.location)).text
   assert.match(next, told)
   assert.ok(!next.includes('?saved'), 'no form of the page leads back to the sentence')

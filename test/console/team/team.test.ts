@@ -18,7 +18,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   const path = made.location
   assert.match((await client.get('/console/t/crew/settings')).text, /value="ünï 🚢"/)
   const alone = await client.get(path)
-  assert.match(alone.text, /<span class="tag">You<\/span>/)
+  assert.match(alone.text, /<span class="badge">You<\/span>/)
   const last = await client.post(`${path}/${world.credentials.userId}/leave`)
   assert.equal(last.status, 409, 'a team that a person made has an OWNER')
 

@@ -26,7 +26,7 @@ onBothEngines('a person changes their name and username, and their pages move wi
   assert.match(shown.text, /Profile updated/)
   assert.match(
     shown.text,
-    /<summary><span class="person" aria-hidden="true">A<\/span><span class="called">Ada 🚢<\/span><\/summary>/,
+    /<summary><span class="av {2}h\d" aria-hidden="true">A🚢<\/span><span class="cut called">Ada 🚢<\/span>/,
   )
   assert.equal((await client.get('/console/t/ada')).status, 200)
   assert.equal((await client.get('/console/t/admin')).status, 404)

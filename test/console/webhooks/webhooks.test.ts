@@ -80,7 +80,7 @@ onBothEngines(
     assert.match(shown.text, /Send now/)
     assert.match(
       shown.text,
-      /<p class="notice bad">Attempt 2 failed: the endpoint returned 500 after \d+ ms\. Next attempt: <time[^>]*>in /,
+      /<div class="note bad"><svg.*?<\/svg><div class="grow">Attempt 2 failed: the endpoint returned 500 after \d+ ms\. Next attempt: <time[^>]*>in /,
     )
     assert.match(shown.text, /are shown to operators only, because this server can send to private networks/)
     assert.match(shown.text, /aria-label="Copy the webhook-id"/)
@@ -90,7 +90,7 @@ onBothEngines(
     await deliver(world)
     assert.match(
       (await client.get(delivery!)).text,
-      /<p class="notice">Attempt 3 succeeded: the endpoint returned 200 after \d+ ms\. <\/p>/,
+      /<div class="note info"><svg.*?<\/svg><div class="grow">Attempt 3 succeeded: the endpoint returned 200 after \d+ ms\. <\/div><\/div>/,
     )
     assert.equal((await client.post(`${delivery}/replay`)).location, delivery, 'also one that arrived')
     assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is under way')

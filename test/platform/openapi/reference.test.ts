@@ -15,7 +15,8 @@ import { onBothEngines } from '../../support/world.ts'
 
 /** The most bytes of a page. */
 const MOST = 200_000
-const SHUT = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const SHUT =
+  "default-src 'none'; style-src 'self'; font-src 'self'; manifest-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 const [index, operation] = referencePages(ROUTES)
 
 async function pageAt(url: string): Promise<string> {
@@ -86,7 +87,7 @@ test('a field is shown with its type, its limits, and whether it must be there',
   const page = await pageAt('/docs/createProject')
   assert.match(
     page,
-    /<h2>Body<\/h2>\s*<ul class="fields"><li><code>name<\/code> <i>string<\/i> <b class="tag">required<\/b> – /,
+    /<h2>Body<\/h2>\s*<ul class="fields"><li><code>name<\/code> <i>string<\/i> <b class="badge">required<\/b> – /,
   )
   assert.match(page, /<li><code>buildCommand<\/code> <i>string or null, at most 256 characters<\/i> – /)
   assert.match(page, /<li><code>passport<\/code> <i>refused<\/i> – Berth has no such connectors/)
@@ -96,11 +97,11 @@ test('a field is shown with its type, its limits, and whether it must be there',
   )
   assert.match(
     page,
-    /<li><code>env<\/code> <i>array of object<\/i> <b class="tag">not always<\/b>.*<summary>Fields of env<\/summary>/,
+    /<li><code>env<\/code> <i>array of object<\/i> <b class="badge">not always<\/b>.*<summary>Fields of env<\/summary>/,
   )
   assert.match(
     await pageAt('/docs/getProject'),
-    /<li><code>idOrName<\/code> <i>string<\/i> <b class="tag">required<\/b>/,
+    /<li><code>idOrName<\/code> <i>string<\/i> <b class="badge">required<\/b>/,
   )
 })
 
@@ -137,7 +138,7 @@ onBothEngines(
       const asked = [...answer.text.matchAll(/<(?:link|script|img|iframe)\b[^>]*?(?:href|src)="([^"]*)"/g)].map(
         ([, to]) => to!,
       )
-      assert.equal(asked.length, 2, 'two stylesheets and nothing else')
+      assert.equal(asked.length, 4, 'mark, manifest, font and stylesheet, and nothing else')
       for (const path of asked) {
         assert.match(path, /^\/assets\//)
         assert.equal((await ask('GET', path)).status, 200, path)

@@ -1,5 +1,7 @@
 /** Compares two environments on the server; values are never sent. Values that the user may not read, such as write-only ones, are not compared. */
+
 import type { Static } from 'typebox'
+import { state } from '../../../platform/pages/face/states.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
@@ -45,7 +47,7 @@ async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
     { account, project, tab: 'variables' },
     {
       title: 'Compare environments',
-      body: html`<div class="top"><h1>Compare environments</h1></div>
+      body: html`<div class="head"><h1>Compare environments</h1></div>
 ${sidesForm(`${listPath(account, project)}/compare`, choices, { ...query, left, right })}
 <p role="status">${summary(rows.length, different.length)}</p>
 ${
@@ -74,7 +76,7 @@ function sidesForm(path: string, choices: readonly Choice[], query: Static<typeo
     ],
     { value: query.all },
   )}</div>
-<button class="quiet">Compare</button>
+<button class="btn">Compare</button>
 </form>`
 }
 
@@ -113,10 +115,10 @@ const WORDS: Record<State, string> = {
   right: 'Only in one',
 }
 
-function row({ key, state }: Compared, left: string, right: string): Html {
+function row({ key, state: found }: Compared, left: string, right: string): Html {
   const side = (name: string, isMissing: boolean) =>
-    isMissing ? html`<span class="state warn">not in ${name}</span>` : html`<span class="state good">in ${name}</span>`
-  return html`<tr><td><code>${key}</code></td><td>${side(left, state === 'right')}</td><td>${side(right, state === 'left')}</td><td>${WORDS[state]}</td></tr>`
+    isMissing ? state('warn', html`not in ${name}`) : state('good', html`in ${name}`)
+  return html`<tr><td><code>${key}</code></td><td>${side(left, found === 'right')}</td><td>${side(right, found === 'left')}</td><td>${WORDS[found]}</td></tr>`
 }
 
 function summary(all: number, different: number): string {

@@ -1,6 +1,7 @@
 /** Imports a `.env` file with a plan before it is applied. Review changes contains keys, never values; the text is sent back only in its own field. */
 
 import type { Static } from 'typebox'
+import { note } from '../../../platform/pages/face/notes.ts'
 import type { Page } from '../../../platform/pages/frame.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import {
@@ -102,12 +103,12 @@ async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     { account, project, tab: 'variables' },
     {
       title: 'Paste a .env file',
-      body: html`<div class="top"><h1>Paste a .env file</h1></div>
+      body: html`<div class="head"><h1>Paste a .env file</h1></div>
 ${refused && (badLines(refused) ?? formErrorNotice(refused))}
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${inputs(choices, refused)}
-<p class="actions"><button name="step" value="plan">Review changes</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="line"><button class="btn primary" name="step" value="plan">Review changes</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 <p class="soft small">From a terminal: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
     },
@@ -126,8 +127,12 @@ ${select('type', 'Visibility of new variables', READER_CHOICES, { refused })}`
 function badLines({ extra }: Refused): Html | undefined {
   const lines = (extra as { lines?: { line: number; message: string }[] }).lines
   if (lines === undefined || lines.length === 0) return undefined
-  return html`<div class="notice bad" role="alert" id="fault"><p>${lines.length === 1 ? 'One line is invalid.' : `${lines.length} lines are invalid.`} Nothing was changed.</p>
-<ul>${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul></div>`
+  return html`${note(
+    'bad',
+    html`<p>${lines.length === 1 ? 'One line is invalid.' : `${lines.length} lines are invalid.`} Nothing was changed.</p>
+<ul>${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul>`,
+    { role: 'alert', id: 'fault' },
+  )}`
 }
 
 async function showPlan(
@@ -146,15 +151,15 @@ async function showPlan(
     { account, project, tab: 'variables' },
     {
       title: 'Review changes',
-      body: html`<div class="top"><h1>Review changes</h1></div>
+      body: html`<div class="head"><h1>Review changes</h1></div>
 ${formErrorNotice(refused)}
 <p>${changes === 0 ? 'No changes.' : html`Changes in ${where(form, choices)}. Nothing is applied yet.`}</p>
 <div class="grid">
 ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('Unchanged', plan.unchanged)}${plan.skipped && keys('Skipped (set by the platform)', plan.skipped)}
 </div>
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
-<p class="actions">${changes > 0 && html`<button name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="quiet" name="step" value="plan">Refresh</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="line">${changes > 0 && html`<button class="btn primary" name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="btn" name="step" value="plan">Refresh</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 <details><summary>Edit</summary>
 ${inputs(choices, typed)}
 </details>
@@ -170,6 +175,6 @@ function where(form: Form, choices: readonly Choice[]): string {
 }
 
 function keys(title: string, names: readonly string[]): Html {
-  return html`<section class="card"><h2>${title} <span class="soft">${names.length}</span></h2>
+  return html`<section class="card in stack"><h2>${title} <span class="soft">${names.length}</span></h2>
 ${names.length > 0 ? html`<ul class="plain">${names.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : html`<p class="soft">None</p>`}</section>`
 }

@@ -95,5 +95,5 @@ export function environmentsLabel(
   const slugs = new Map(environments.map(({ id, slug }) => [id, slug]))
   const words = [...target, ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
   if (words.length === 0) return html`<span class="soft">No environment</span>`
-  return html`${words.map((one) => html`<span class="tag">${one}</span> `)}${gitBranch && html`<span class="tag">branch ${gitBranch}</span>`}`
+  return html`${words.map((one) => html`<span class="badge">${one}</span> `)}${gitBranch && html`<span class="badge">branch ${gitBranch}</span>`}`
 }

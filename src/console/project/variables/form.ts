@@ -113,12 +113,12 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     { account, project, tab: 'variables' },
     {
       title: 'Add variable',
-      body: html`<div class="top"><h1>Add variable</h1></div>
+      body: html`<div class="head"><h1>Add variable</h1></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${inputs(undefined, choices, refused)}
-<p class="actions"><button>Add variable</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="line"><button class="btn primary">Add variable</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
     },
   )
@@ -138,11 +138,11 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
     {
       title: variable.key,
       within: [],
-      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
+      body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
 ${formErrorNotice(refused)}
-<form class="stack card" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">
 ${editFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
-<p class="actions"><button>Save</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 ${dangerCard(
   'Delete variable',

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { note } from '../../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -63,16 +64,16 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
     {
       title: `History of ${history[0]!.key}`,
       within: isThere && mayWrite ? [[history[0]!.key, `${path}/edit`]] : [],
-      body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
+      body: html`<div class="head"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="btn" href="${path}/edit">Edit</a>`}</div>
 ${formErrorNotice(refused)}
-${!isThere && html`<p class="notice">This variable was deleted with its values. The history is kept for 30 days.</p>`}
+${!isThere && note('info', 'This variable was deleted with its values. The history is kept for 30 days.')}
 ${dataTable(
   'Versions',
   ['Version', 'When', 'Who', 'Change', 'Environments', 'Restore'],
   history.map(
     (one) =>
       html`<tr><td>Version ${one.version}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && mayWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'Current' : 'Not possible'}</span>`}</td></tr>`,
+<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && mayWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'Current' : 'Not possible'}</span>`}</td></tr>`,
   ),
 )}
 <p class="soft small">Values are stored encrypted and not shown here. The last 100 versions can be restored. Restoring creates a new version.</p>`,

@@ -1,12 +1,13 @@
 import type { Static } from 'typebox'
+import { note } from '../../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
-import { countOf, filterForm } from '../../controls.ts'
-import { copyButton, dataTable, select } from '../../fields.ts'
+import { copyButton, countOf, filterForm } from '../../controls.ts'
+import { dataTable, select } from '../../fields.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
 import { relativeTime } from '../../time.ts'
@@ -75,7 +76,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     {
       title: 'Variables',
       images: [...logos].join(' '),
-      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add variable</a>`}</p></div>
+      body: html`<div class="head"><h1>Variables</h1><p class="line"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</p></div>
 ${formErrorNotice(refused)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,
@@ -105,7 +106,7 @@ function filters(path: string, query: Query, count: number, choices: ReturnType<
 <input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${countOf(count, 'variable')}"></div>
 <div>${select('environment', 'Environment', [['', 'Any environment'], ...choices], { value: query.environment })}</div>
 <div><label for="branch">Branch</label>
-<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>`
+<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="Branch"></div>`
   return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
 }
 
@@ -141,7 +142,7 @@ function maker({ integration }: Pick<EnvVar, 'integration'>): Html | undefined {
   if (integration === undefined) return undefined
   const { icon, name } = integration
   const image = originOf(icon).length > 0 && html`<img src="${icon}" alt="" width="16" height="16"> `
-  return html`<br><span class="tag">${image}${name}</span>`
+  return html`<br><span class="badge">${image}${name}</span>`
 }
 
 function originOf(icon: string | undefined): string[] {
@@ -163,10 +164,13 @@ async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const variable = await ctx.ask<EnvVar>('getProjectEnv', { account, params: { idOrName: project, id: params.id! } })
   const environments = await readCustomEnvironments(ctx, account, project)
   const value = variable.decrypted
-    ? html`<pre id="value" class="copy">
-${variable.value}</pre> ${copyButton('value')}
+    ? html`<div class="code"><pre id="value">
+${variable.value}</pre>${copyButton('value')}</div>
 <p class="soft small">This view was recorded in the <a href="${accountPath(account, 'activity')}">activity log</a>.</p>`
-    : html`<p class="notice">${variable.type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}</p>`
+    : note(
+        'info',
+        html`${variable.type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}`,
+      )
   const path = listPath(account, project)
   return consolePage(
     ctx,
@@ -174,9 +178,9 @@ ${variable.value}</pre> ${copyButton('value')}
     {
       title: variable.key,
       within: [],
-      body: html`<div class="top"><h1><code>${variable.key}</code></h1></div>
-<section class="card"><h2>Value</h2>${value}<p>${environmentsLabel(variable, environments)}</p></section>
-<p class="ways">${canChangeVariable(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
+      body: html`<div class="head"><h1><code>${variable.key}</code></h1></div>
+<section class="card in stack"><h2>Value</h2>${value}<p>${environmentsLabel(variable, environments)}</p></section>
+<p class="line">${canChangeVariable(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
     },
   )
 }

@@ -27,17 +27,18 @@ document.addEventListener('click', async (event) => {
     () => false,
   )
   if (!isCopied) return
-  const words = button.textContent
-  button.textContent = 'Copied'
+  const label = button.querySelector('span') ?? button
+  const words = label.textContent
+  label.textContent = 'Copied'
   setTimeout(() => {
-    button.textContent = words
+    label.textContent = words
   }, TOLD_MS)
 })
 
 // Live pages are morphed and keep the scroll position of the strip.
 function showOpenTab() {
   const tab = document.querySelector('nav.tabs a[aria-current]')
-  const strip = tab?.closest('ul')
+  const strip = tab?.closest('nav')
   if (!strip) return
   const [at, frame] = [tab.getBoundingClientRect(), strip.getBoundingClientRect()]
   strip.scrollLeft += at.left - frame.left - (frame.width - at.width) / 2

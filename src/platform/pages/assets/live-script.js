@@ -102,7 +102,7 @@ function reloadFrames() {
   for (const frame of document.querySelectorAll('turbo-frame[data-reload]:not([busy])')) frame.reload()
 }
 
-/** Loads public pages, such as the sign-in page, in full: they have another policy and inline styles. Frames stay unchanged. */
+/** Loads public pages, such as the sign-in page, in full: they have another policy. Frames stay unchanged. */
 function leave(event) {
   const { redirected, url } = event.detail.fetchResponse.response
   if (!redirected || /^\/console(\/|$)/.test(new URL(url).pathname)) return

@@ -5,7 +5,8 @@ document.addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event
   const isSlash = key === '/' && !ctrlKey && !metaKey && !altKey && !target.closest?.(FIELDS)
   const isK = key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey && !shiftKey
-  const field = document.querySelector('main [data-search]') ?? document.querySelector('[data-search]')
+  const fields = [...document.querySelectorAll('main [data-search], [data-search]')]
+  const field = fields.findLast((one) => one.checkVisibility())
   if (!field || !(isSlash || isK)) return
   event.preventDefault()
   field.focus()

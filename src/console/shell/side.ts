@@ -1,0 +1,66 @@
+/** The side navigation of a console page; a head and a strip in narrow windows. docs/console.md: URLs. */
+import { type IconName, icon } from '../../platform/pages/face/icons.ts'
+import { avatar, tile } from '../../platform/pages/face/initials.ts'
+import { BRAND_LINK } from '../../platform/pages/frame.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
+
+/** A section of a place: path suffix, label, icon, and its group; none stands at the top. */
+export type Section = readonly [end: string, words: string, icon: IconName, group?: string]
+
+/** `to`: the path of a suffix. */
+export type Tabs = { name: string; table: readonly Section[]; to: (end: string) => string }
+
+/** An account in the menu. */
+type AccountLink = { name: string; slug: string; path: string; current: boolean }
+
+export type Side = {
+  /** What the head says of the place. `slug`: of the account that a search looks in. */
+  here: { name: string; slug: string | undefined; personal: boolean }
+  accounts: readonly AccountLink[]
+  /** The project that one is in, and the way back to its account. */
+  project: { name: string; path: string; back: string } | undefined
+  sections: (Tabs & { tab: string }) | undefined
+}
+
+/** Renders the navigation. */
+export function sideBar(ctx: UserPageCtx, { here, accounts, project, sections }: Side): Html {
+  return html`<header class="side">
+<div class="side-top">${BRAND_LINK}
+<details class="menu switcher" name="menu"><summary>${here.slug === undefined ? html`<span class="tile" aria-hidden="true">${icon('layers')}</span>` : tile(here.slug)}<span class="cut">${here.name}</span>${here.personal && html`<span class="badge">personal</span>`}${project && html`<span class="at only-narrow">${project.name}</span>`}<span class="unseen">, switch account</span>${icon('chevrons-up-down')}</summary><div class="pop"><p>Accounts</p>
+${accounts.map(({ name, slug, path, current }) => html`<a href="${path}"${current && html` aria-current="true"`}>${tile(slug)}<span class="cut">${name}</span>${current && html`<span class="tick">${icon('check')}</span>`}</a>`)}
+<hr><a href="/console/teams/new">${icon('plus')}New team</a></div></details></div>
+<form class="find only-wide" action="/console/search" role="search" aria-label="Search">${icon('search')}<input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd>${here.slug !== undefined && html`<input type="hidden" name="in" value="${here.slug}">`}</form>
+<a class="btn quiet square only-narrow" href="/console/search${here.slug !== undefined && `?in=${encodeURIComponent(here.slug)}`}" aria-label="Search">${icon('search')}</a>
+${sections && navigation(sections, project)}
+<div class="side-foot">${ctx.user.isOperator && html`<a href="/console/operator">${icon('ship-wheel')}Operator</a>`}
+${userMenu(ctx)}</div>
+</header>`
+}
+
+function navigation({ name, table, to, tab }: NonNullable<Side['sections']>, project: Side['project']): Html {
+  const groups = [...Map.groupBy(table, ([, , , group]) => group)]
+  return html`<nav class="tabs" aria-label="${name}">${
+    project &&
+    html`<ul class="only-wide"><li class="back"><a href="${project.back}">${icon('arrow-left')}Projects</a></li></ul>
+<p class="here">${tile(project.name)}<a class="cut" href="${project.path}">${project.name}</a></p>`
+  }${groups.map(([group, sections]) => {
+    const id = group && `group-${group.toLowerCase()}`
+    return html`${group && html`<p id="${id}">${group}</p>`}<ul${id && html` aria-labelledby="${id}"`}>${sections.map(
+      ([end, words, name]) =>
+        html`<li><a href="${to(end)}"${end === tab && html` aria-current="page"`}>${icon(name)}${words}</a></li>`,
+    )}</ul>`
+  })}</nav>`
+}
+
+function userMenu(ctx: UserPageCtx): Html {
+  const { name, username, isOperator } = ctx.user
+  const called = name ?? username
+  return html`<details class="menu up me" name="menu"><summary>${avatar(called)}<span class="cut called">${called}</span><span class="unseen">, your account</span>${icon('ellipsis')}</summary><div class="pop">
+<a href="/console/account">${icon('user')}Your account</a>
+<a href="/console/account/security">${icon('shield-check')}Password and sessions</a>
+${isOperator && html`<a href="/console/operator">${icon('ship-wheel')}Operator</a>`}
+<a href="/docs">${icon('book-open')}API reference</a><hr>
+<form method="post" action="/sign-out" data-turbo="false">${csrfFields(ctx)}<button>${icon('log-out')}Sign out</button></form>
+</div></details>`
+}
