@@ -18,7 +18,7 @@ export function createSandbox(kind: SandboxKind, parent: string, runAs: RunAs): 
 export type SandboxSpace = {
   /** Creates a sandbox whose policy has the network of the space, or none. Throws once the space is closed. */
   createSandbox(): Sandbox
-  /** Resolves once the space has ended, also by itself: its sandboxes have ended then, and no other starts. */
+  /** Resolves once the space has ended, for whatever reason: its sandboxes have ended then, and no other starts. */
   ended: Promise<void>
   /** Destroys its sandboxes. May be called more than once. */
   close(): Promise<void>

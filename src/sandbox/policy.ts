@@ -16,7 +16,7 @@ export type Policy = {
   limits: Limits
 }
 
-/** What one command can use. Memory and processor time need a control group; these bounds hold without one. A build is watched besides: docs/runner.md. */
+/** What one command can use. Memory and processor time need a control group; these bounds hold without one. A build is also watched: docs/runner.md. */
 export type Limits = {
   /** Processes and threads of this sandbox, counted within its own user namespace. */
   processes: number

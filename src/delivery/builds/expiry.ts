@@ -59,7 +59,7 @@ async function expire(ctx: OperatorCtx, build: Row<'build'>): Promise<void> {
 
 const LOST = `The runner was lost ${MAX_ATTEMPTS} times while it built this. Deploy again; if it happens again, ask the operator of this Berth.`
 
-/** The end of the deployment tells the runner with its next beat. One that goes on beating loses the lease. */
+/** The next beat reports the end of the deployment to the runner. A runner that goes on beating loses the lease. */
 async function endOverdue(ctx: OperatorCtx): Promise<number> {
   const leased = await ctx.db
     .selectFrom('build')

@@ -100,7 +100,7 @@ async function leaseTo(db: Queries, deploymentId: string, runner: string, token:
   return build
 }
 
-/** Gives back a lease that its runner never got: the build waits again at its place, and the attempt does not count. */
+/** Releases a lease that its runner never received: the build waits again at its place, and the attempt does not count. */
 export async function giveBack({ db, now }: QueueCtx, holder: Holder): Promise<void> {
   const build = await db
     .updateTable('build')

@@ -18,8 +18,8 @@ export function projectFile({ project, settings }: Pick<Lease, 'project' | 'sett
 const MAX_COMMAND = 256
 
 /**
- * Returns the ignored build step: `ignoreCommand` of `vercel.json`, which replaces the one of the settings also where it is null. A file that is no
- * JSON has none: the builder names its fault. Pure.
+ * Returns the ignored build step: `ignoreCommand` of `vercel.json`, which replaces the one of the settings also where it is null. A file that is not
+ * JSON has none: the builder reports the error. Pure.
  */
 export function ignoredStepOf(vercelJson: string | undefined, settings: Lease['settings']): string | undefined {
   const own = settings.commandForIgnoringBuildStep

@@ -42,7 +42,7 @@ function writeScore(score: number): void {
 const YIELDING = `{ echo 10 > /proc/self/autogroup; } 2>/dev/null
 exec nice -n 10 "$@"`
 
-/** Returns the command with less processor time than what else runs. A process cannot take that back. Pure. */
+/** Returns the command with less processor time than what else runs. A process cannot undo that. Pure. */
 export function yielding(command: readonly [string, ...string[]]): [string, ...string[]] {
   return ['/bin/sh', '-c', YIELDING, 'build', ...command]
 }

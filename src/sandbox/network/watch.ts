@@ -14,7 +14,7 @@ const NFT_MS = 5000
 
 /**
  * Adds new addresses of the host to the rules of a network namespace every 2 s, until the returned function is called. `find`: a process in it, once
- * its rules are in force. Calls `fail` once where there is none within 10 s, or where an address cannot be added.
+ * its rules are in force. Calls `fail` once where none appears within 10 s, or where an address cannot be added.
  */
 export function watchAddresses(
   find: () => number | undefined,
