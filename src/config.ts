@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
-import { type BuildsSettings, buildsOf, type RunnerSettings, runnerOf } from './platform/settings/builds.ts'
+import type { BuildsSettings, FunctionsSettings, RunnerSettings } from './platform/settings/builds.ts'
+import { buildsOf, functionsOf, runnerOf } from './platform/settings/builds.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
@@ -52,6 +53,7 @@ export type Config = {
   sites: SitesSettings
   builds: BuildsSettings
   runner: RunnerSettings
+  functions: FunctionsSettings
   /** Connection limits per client address, and exempt addresses. platform/server/connections.ts. */
   connections: ConnectionSettings
   /** The keyring: a file, or its content. */
@@ -152,6 +154,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     sites: sitesOf(values),
     builds: buildsOf(values),
     runner: runnerOf(values),
+    functions: functionsOf(values),
     connections: { perAddress: values.BERTH_CONNECTIONS_PER_ADDRESS, trustedProxies: values.BERTH_TRUSTED_PROXIES },
     keys: values.BERTH_KEYS ?? { file: join(dataFolder, 'keys.json') },
     keysPassphrase: values.BERTH_KEYS_PASSPHRASE,

@@ -4,10 +4,11 @@ import type { Config } from './config.ts'
 import { randomText } from './platform/base/ids.ts'
 import { localNames } from './platform/tls/local-certificate.ts'
 import { tryBuilds } from './runner/open-runner.ts'
+import type { Trial } from './sandbox/trial.ts'
 import { type RunningProgram, superviseProgram } from './supervise.ts'
 
-/** How this service builds. `line`: for its greeting. `isBeside`: it starts a runner of its own. */
-export type Builds = { config: Config; line: string; isBeside: boolean }
+/** How this service builds. `line`: for its greeting. `isBeside`: it starts a runner of its own. `trial`: of a sandbox, if one was tried. */
+export type Builds = { config: Config; line: string; isBeside: boolean; trial?: Trial }
 
 /**
  * Decides how the service builds. Without BERTH_BUILDS a laptop builds where a sandbox starts. A runner that the service starts has an in-memory token; with
@@ -20,11 +21,12 @@ export async function decideBuilds(config: Config): Promise<Builds> {
   if (!isBeside) return { config, line: lineOf(config.builds.mode), isBeside }
   const trial = mode === 'trusted' ? { works: true as const } : await tryBuilds(config.runner)
   if (!trial.works && mode === undefined)
-    return { config: withMode(config, 'off'), line: `Builds are off: ${trial.sentence}`, isBeside: false }
+    return { config: withMode(config, 'off'), line: `Builds are off: ${trial.sentence}`, isBeside: false, trial }
   const decided = mode ?? 'sandboxed'
   const line = trial.works ? lineOf(decided) : `Builds wait for a sandbox: ${trial.sentence}`
   const builds = { ...config.builds, mode: decided, runnerToken: randomText(43) }
-  return { config: { ...config, builds }, line, isBeside }
+  const tried = mode === 'trusted' ? {} : { trial }
+  return { config: { ...config, builds }, line, isBeside, ...tried }
 }
 
 function withMode(config: Config, mode: Config['builds']['mode']): Config {

@@ -5,7 +5,7 @@
 
 import { BACKUPS } from './platform/settings/backups.ts'
 import { BUDGET_SETTINGS } from './platform/settings/budgets.ts'
-import { BUILDS, RUNNER } from './platform/settings/builds.ts'
+import { BUILDS, FUNCTIONS, RUNNER } from './platform/settings/builds.ts'
 import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './platform/settings/domains.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
 import { MAIL } from './platform/settings/mail.ts'
@@ -216,6 +216,7 @@ export const SETTINGS = {
   ...SITES,
   ...BUILDS,
   ...RUNNER,
+  ...FUNCTIONS,
   BERTH_ALLOW_PRIVATE_WEBHOOKS: {
     group: 'Running',
     kind: BooleanSetting(['0', '1'], '1'),

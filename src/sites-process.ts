@@ -18,6 +18,10 @@ export function startSitesProcess(
   env: NodeJS.ProcessEnv,
   log: Logger,
 ): RunningProgram {
-  const own = { BERTH_SITES_TOKEN: config.edge.sitesToken, BERTH_SITES_CONTROL_PLANE: controlPlane }
+  const own = {
+    BERTH_SITES_TOKEN: config.edge.sitesToken,
+    BERTH_SITES_CONTROL_PLANE: controlPlane,
+    BERTH_FUNCTIONS: config.functions.mode,
+  }
   return superviseProgram({ command: 'sites', name: 'the sites server', without: 'no site is shown' }, env, own, log)
 }

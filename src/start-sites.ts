@@ -5,6 +5,7 @@ import { exitWithError, openLog } from './platform/base/log.ts'
 import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToVisitors } from './platform/server/listen.ts'
 import { openSitesServer } from './sites/visitors/sites-server.ts'
+import { functionOptions } from './start-functions.ts'
 import { untilThere } from './start-wait.ts'
 import { endWithParent } from './supervise.ts'
 
@@ -12,13 +13,14 @@ import { endWithParent } from './supervise.ts'
 const GRACE_MS = 300
 
 /** Runs the sites server. Returns once it listens. It ends at a signal, or with the process that started it over a channel. Throws BadSetting. */
-export async function startSites(config: Config): Promise<void> {
+export async function startSites(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
   const { port } = config.sites
   if (port === undefined) throw new BadSetting('BERTH_SITES_PORT must be a port for berth sites, not "off"')
   process.umask(0o077)
   const log = await openLog(config.logLevel)
   process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
-  const server = await openSitesServer({ config, log })
+  const functions = await functionOptions(config, env, log)
+  const server = await openSitesServer({ config, log }, { functions })
   const stop = endAtSignals(log, () => server.close(GRACE_MS))
   endWithParent(() => stop('the service has ended'))
   const waits = { seconds: config.startWaitSeconds, log }

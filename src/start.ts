@@ -5,9 +5,11 @@ import type { Config } from './config.ts'
 import { exitWithError, openLog } from './platform/base/log.ts'
 import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToClients, listenToProxies, PortInUse } from './platform/server/listen.ts'
+import { tryBuilds } from './runner/open-runner.ts'
 import { decideBuilds, startRunnerProcess } from './runner-process.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 import { startSitesProcess, withSitesProcess } from './sites-process.ts'
+import { decideFunctions } from './start-functions.ts'
 import { untilThere } from './start-wait.ts'
 import type { RunningProgram } from './supervise.ts'
 
@@ -22,7 +24,9 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const withSites = withSitesProcess(given)
   process.umask(0o077)
   const builds = await decideBuilds(withSites ?? given)
-  const { config } = builds
+  const tries = async () => builds.trial ?? (await tryBuilds(builds.config.runner))
+  const functions = await decideFunctions(builds.config, withSites !== undefined, tries)
+  const { config } = functions
   const log = await openLog(config.logLevel)
   // After a bug the state is unknown, so the supervisor must start a new process.
   process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
@@ -44,7 +48,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   opened = service
   await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))
   const edge = await listenAtEdge(service, config, log)
-  greet(service, config, [...(edge === undefined ? [] : [edge.line]), builds.line])
+  greet(service, config, [...(edge === undefined ? [] : [edge.line]), builds.line, functions.line])
   if (edge?.url === undefined) return
   if (withSites !== undefined) beside.push(startSitesProcess(config, edge.url, env, log))
   if (builds.isBeside) beside.push(startRunnerProcess(config, edge.url, env, log))

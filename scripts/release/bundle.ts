@@ -19,13 +19,14 @@ const BANNER = `import { createRequire as requireOf } from 'node:module'\nconst 
 /** Bundles an entry. `version`: what the program says that it is. The same sources give the same bytes, wherever they lie. Throws when a package is not installed. */
 export async function bundle(entry: string, version: string): Promise<Bundle> {
   const worker = await bundleWorker()
+  const launcher = await bundleLauncher()
   const build = await rolldown({
     cwd: root,
     input: ENTRY,
     platform: 'node',
     // An optional part of the PostgreSQL driver, which Berth has not.
     external: ['pg-native'],
-    plugins: [textsInside(entry, version, worker)],
+    plugins: [textsInside(entry, version, { worker, launcher })],
     logLevel: 'silent',
   })
   const { output } = await build.generate({ format: 'esm', codeSplitting: false, banner: BANNER, comments: false })
@@ -58,8 +59,23 @@ async function bundleWorker(): Promise<string> {
   return chunk.code
 }
 
+/** The launcher of functions, which older versions of Node.js run. */
+async function bundleLauncher(): Promise<string> {
+  const input = join(root, 'src', 'launcher', 'main.ts')
+  const build = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' })
+  const { output } = await build.generate({ format: 'esm', codeSplitting: false, comments: false })
+  await build.close()
+  const outside = output[0].imports.filter((name) => !isBuiltin(name))
+  if (outside.length > 0) throw new Error(`the launcher imports what functions lack: ${outside.join(', ')}`)
+  return output[0].code
+}
+
 /** The entry, and the texts of all shipped files in the place of the module that reads them. */
-function textsInside(entry: string, version: string, worker: string): Plugin {
+function textsInside(
+  entry: string,
+  version: string,
+  { worker, launcher }: { worker: string; launcher: string },
+): Plugin {
   return {
     name: 'texts inside',
     resolveId: (name) => (name === ENTRY ? ENTRY : undefined),
@@ -79,7 +95,8 @@ function textsInside(entry: string, version: string, worker: string): Plugin {
         `const FONTS = {\n${fonts.join('')}}`,
         'export const shippedFile = (name) => TEXTS[name]()',
         "export const shippedFont = (name) => Buffer.from(FONTS[name](), 'base64')",
-        `export const workerCode = () => ${JSON.stringify(worker)}\n`,
+        `export const workerCode = () => ${JSON.stringify(worker)}`,
+        `export const launcherModules = () => ({ 'main.mjs': ${JSON.stringify(launcher)} })\n`,
       ].join('\n')
     },
   }

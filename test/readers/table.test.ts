@@ -23,12 +23,16 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
   {
     sign: /\brawHeaders\b|(?<!')request\.headers\b|\brequest\.body\b/,
     besides: {
+      'launcher/request-context.ts': 'in the process of a function, for that function',
+      'launcher/request-properties.ts': 'in the process of a function, for that function',
+      'launcher/web.ts': 'in the process of a function, for that function',
       'platform/http/handle-request.ts': 'gives headers and body to readers',
       'platform/http/idempotency.ts': 'one header, whose text is looked at as a whole; the body is only hashed',
       'platform/http/request-metrics.ts': 'gives one header to a reader',
       'platform/pages/browser-session.ts': 'gives headers to readers',
       'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
+      'sites/functions/invoke.ts': 'sends headers on, and looks at the start of one',
       'sites/static/response-plan.ts': 'five headers, read by patterns that go over each once',
       'sites/visitors/forward.ts': 'sends headers on, and splits two of them at commas',
       'sites/visitors/send.ts': 'the length of a body',
@@ -37,6 +41,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
   {
     sign: /\bdecodeURIComponent\(|\bquerystring\b|\bURLSearchParams\((?:url|text|request|uri)/,
     besides: {
+      'launcher/request-properties.ts': 'in the process of a function, for that function',
       'platform/openapi/examples.ts': 'examples of our own',
       'sites/router/request.ts': 'a routing worker decodes it, which is ended after 50 ms of processor time',
       'platform/settings/mail.ts': 'what the operator set',

@@ -49,7 +49,8 @@ const GIT: Readonly<Record<string, { git?: string; meta: string }>> = {
 }
 const HOSTS = ['github', 'gitlab', 'bitbucket'] as const
 
-async function systemVariables(
+/** Returns what Berth says of a deployment, by the names of upstream. */
+export async function systemVariables(
   { db }: Ctx,
   project: Row<'project'>,
   deployment: Row<'deployment'>,

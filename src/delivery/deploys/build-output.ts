@@ -1,10 +1,11 @@
 /** Stores the output of a request before the transaction. docs/deploying-sites.md: Upload processing. */
-import { createHash } from 'node:crypto'
+
 import type { Ctx } from '../../context.ts'
 import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
+import { runsFunctions } from '../../platform/settings/builds.ts'
 import { ArchiveFault } from '../archive/fault.ts'
 import type { Notice } from '../outputs/notices.ts'
 import { isPrebuilt, type Output, readOutput } from '../outputs/output.ts'
@@ -95,12 +96,13 @@ export async function readEntries(
     const content = await contentOf(intake, ctx.account.id, digests.get(path) ?? '')
     return content ?? refuse('bad_request', `${path} was removed meanwhile. Deploy again.`)
   }
-  const output = await readOutput({ entries, read })
+  const output = await readOutput({ entries, read, runsFunctions: runsFunctions(ctx.deps.config.functions) })
   if ('faults' in output) return output
   const announced = { sha1: undefined, size: undefined, most: 2 * OUTPUT_LIMITS.manifestBytes }
   const { sha256, size } = await intake.put(ctx.account.id, writeManifest(output.manifest), announced)
+  for (const { text } of output.functionLists) await intake.put(ctx.account.id, pieceOf(text), announced)
   return {
-    digest: await digestOf(sha256, output),
+    digest: sha256,
     manifest: { sha256, size },
     files: await filesOf(sha256, output),
     put: intake.files(),
@@ -113,6 +115,10 @@ async function digestsOf(entries: readonly UploadEntry[]): Promise<Map<string, s
   const digests = new Map<string, string>()
   await mapInSlices(entries, ({ path, digest }) => void digests.set(path, digest))
   return digests
+}
+
+async function* pieceOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
 }
 
 /** Files of a manifest per write. */
@@ -129,18 +135,12 @@ async function* writeManifest({ files, ...rest }: RoutingManifest): AsyncGenerat
   yield Buffer.from(']}')
 }
 
-/** The digest covers function files too, since the manifest does not list them. */
-async function digestOf(manifest: string, { functionFiles }: Output): Promise<string> {
-  const hash = createHash('sha256').update(manifest)
-  await mapInSlices(functionFiles, (one) => void hash.update(JSON.stringify(one)))
-  return hash.digest('hex')
-}
-
 async function filesOf(manifest: string, output: Output): Promise<string[]> {
   const files = new Set([manifest])
   await mapInSlices(output.manifest.files, ({ digest }) => void files.add(digest))
-  await mapInSlices(output.functionFiles, (own) => {
-    for (const { digest } of own.files) files.add(digest)
+  await mapInSlices(output.functionLists, ({ digest, files: own }) => {
+    files.add(digest)
+    for (const one of own) files.add(one)
   })
   for (const { prerender } of output.manifest.functionPaths)
     if (prerender?.fallback !== undefined) files.add(prerender.fallback.digest)

@@ -1,5 +1,6 @@
 /** Functions of an output: their folders (`.func`), links between them, and required project files. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
+import type { FunctionFiles } from '../protocol/function-files.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { FunctionBundle } from '../protocol/routing-manifest.ts'
 import { defined } from './config-file.ts'
@@ -20,16 +21,12 @@ import type { NoticeList } from './notices.ts'
 import { linkTarget, pathFault } from './paths.ts'
 import { fileAt, linkEnd, type Tree, type UploadEntry } from './tree.ts'
 
-/** Files of a function. Paths are relative to it; links stay inside it. */
-export type FunctionFiles = {
-  name: string
-  files: { path: string; digest: string; size: number; executable: boolean }[]
-  links: { path: string; target: string }[]
-}
+/** Files of a function, by its name. */
+type FunctionContent = Omit<FunctionFiles, 'version'> & { name: string }
 
 export type Functions = {
   bundles: FunctionBundle[]
-  files: FunctionFiles[]
+  files: FunctionContent[]
   /** Path without its leading slash → index in `bundles`. */
   paths: Map<string, number>
 }
@@ -54,6 +51,7 @@ export async function readFunctions(
     if (config === undefined || !isObject(config)) return
     mapped += await addMappedFiles(config, files, tree, OUTPUT_LIMITS.mappedFiles - mapped)
     const bundle = bundleOf(name, config, files, notices)
+    files.environment = environmentOf(config)
     if (bundle === undefined) return
     functions.paths.set(name, functions.bundles.push(bundle) - 1)
     functions.files.push(files)
@@ -63,13 +61,13 @@ export async function readFunctions(
 }
 
 /** Files by function name. A `.func` inside of another belongs to the outer one. */
-async function contentsOf(tree: Tree, folder: string, report: Report): Promise<Map<string, FunctionFiles>> {
-  const contents = new Map<string, FunctionFiles>()
+async function contentsOf(tree: Tree, folder: string, report: Report): Promise<Map<string, FunctionContent>> {
+  const contents = new Map<string, FunctionContent>()
   const ownerOf = (path: string) => {
     const end = path.startsWith(folder) ? path.indexOf(`${SUFFIX}/`, folder.length) : -1
     if (end < 0) return undefined
     const name = path.slice(folder.length, end)
-    const owner = contents.get(name) ?? { name, files: [], links: [] }
+    const owner = contents.get(name) ?? { name, files: [], links: [], environment: {} }
     contents.set(name, owner)
     return { owner, inside: path.slice(end + SUFFIX.length + 1) }
   }
@@ -93,7 +91,7 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
 }
 
 /** `filePathMap` lists project files that the function needs. Returns their number. */
-async function addMappedFiles(config: Field, files: FunctionFiles, tree: Tree, most: number): Promise<number> {
+async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree, most: number): Promise<number> {
   const entries = entriesOf(member(config, 'filePathMap'), most) ?? []
   await mapInSlices(entries, ([path, entry]) => {
     const fault = pathFault(path)
@@ -108,7 +106,17 @@ async function addMappedFiles(config: Field, files: FunctionFiles, tree: Tree, m
   return entries.length
 }
 
-function bundleOf(name: string, config: Field, { files, links }: FunctionFiles, notices: NoticeList) {
+/** Variables that the builder sets for this function. */
+function environmentOf(config: Field): Record<string, string> {
+  const entries = entriesOf(member(config, 'environment'), MAX_VARIABLES) ?? []
+  const texts = entries.map(([key, field]) => [key, textOf(field, { most: MAX_VALUE })] as const)
+  return Object.fromEntries(texts.filter((pair): pair is [string, string] => pair[1] !== undefined))
+}
+
+const MAX_VARIABLES = 1000
+const MAX_VALUE = 64 * 1024
+
+function bundleOf(name: string, config: Field, { files, links }: FunctionContent, notices: NoticeList) {
   const isEdge = member(config, 'type').value === 'EdgeFunction' || member(config, 'runtime').value === 'edge'
   const runtime = isEdge ? 'edge' : required(member(config, 'runtime'), (one) => textOf(one, { least: 1, most: 64 }))
   if (runtime === undefined) return undefined
@@ -119,6 +127,7 @@ function bundleOf(name: string, config: Field, { files, links }: FunctionFiles, 
   if (kind !== 'unsupported' && entrypoint !== '' && !isThere)
     refuseField(entry, `names ${entrypoint}, which is not in the function.`)
   if (kind === 'unsupported') notices.add('unsupported_runtime', `${name} (${unsupportedReason(runtime)})`)
+  else if (kind === 'edge') notices.add('edge_functions_not_run', name)
   else notices.add('functions_not_run', name)
   return { name, kind, runtime, entrypoint, ...abilitiesOf(config) }
 }

@@ -5,6 +5,7 @@ export type Notice = { code: NoticeCode; message: string }
 
 type NoticeCode =
   | 'functions_not_run'
+  | 'edge_functions_not_run'
   | 'unsupported_runtime'
   | 'middleware_not_run'
   | 'crons_not_run'
@@ -17,7 +18,9 @@ type NoticeCode =
 /** TABLE notice messages. `what`: the affected fields or paths. */
 const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
   functions_not_run: (what, count) =>
-    `${count === 1 ? 'The function' : `${count} functions`} (${what}) will not run: this server serves files only. Visitors of these paths get status 501.`,
+    `${count === 1 ? 'The function' : `${count} functions`} (${what}) will not run: functions are off on this server. Visitors of these paths get status 501.`,
+  edge_functions_not_run: (what) =>
+    `Edge functions (${what}) will not run by this version. Visitors of their paths get status 501. Use the Node.js runtime.`,
   unsupported_runtime: (what) =>
     `Berth does not run these functions, now or later: ${what}. Visitors of their paths get status 501.`,
   middleware_not_run: (what) =>
@@ -35,11 +38,12 @@ const MAX_NAMED = 5
 
 export type NoticeList = { add(code: NoticeCode, what: string): void; list(): Notice[] }
 
-/** Collects notices and merges them into one sentence per kind. */
-export function openNotices(): NoticeList {
+/** Collects notices and merges them into one sentence per kind. `runsFunctions`: whether those of Node.js run. */
+export function openNotices(runsFunctions: boolean): NoticeList {
   const places = new Map<NoticeCode, Set<string>>()
   return {
     add(code, what) {
+      if (code === 'functions_not_run' && runsFunctions) return
       const named = places.get(code) ?? new Set()
       places.set(code, named.add(what.slice(0, 100)))
     },

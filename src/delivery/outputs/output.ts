@@ -1,10 +1,12 @@
 /** Validates an output (Build Output API, version 3) and compiles its manifest. docs/deploying-sites.md: Validation errors. */
+
+import { type FunctionList, functionLists } from '../functions/file-lists.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { ROUTING_MANIFEST_VERSION, type RoutingManifest } from '../protocol/routing-manifest.ts'
 import { readConfig } from './config-file.ts'
 import { addFault, openReport, type Report, sentencesOf } from './faults.ts'
 import { type Field, parseField, refuseField } from './fields.ts'
-import { type FunctionFiles, type Functions, type ReadJson, readFunctions } from './functions.ts'
+import { type Functions, type ReadJson, readFunctions } from './functions.ts'
 import { type Notice, type NoticeList, openNotices } from './notices.ts'
 import { prerenderOf } from './prerenders.ts'
 import { staticFilesOf } from './static-files.ts'
@@ -13,13 +15,17 @@ import { fileAt, openTree, type Tree, type UploadEntry } from './tree.ts'
 const OUTPUT_FOLDER = '.vercel/output/'
 const CONFIG_FILE = `${OUTPUT_FOLDER}config.json`
 
-/** An upload. `read` returns the content of a file by path; it is called only for files with a known size within the limits. */
+/**
+ * An upload. `read` returns the content of a file by path; it is called only for files with a known size within the limits. `runsFunctions`: whether
+ * functions of Node.js run here.
+ */
 export type Upload = {
+  runsFunctions?: boolean
   entries: readonly UploadEntry[]
   read(path: string): Promise<Uint8Array>
 }
 
-export type Output = { manifest: RoutingManifest; functionFiles: FunctionFiles[]; notices: Notice[] }
+export type Output = { manifest: RoutingManifest; functionLists: FunctionList[]; notices: Notice[] }
 
 /** Returns whether an upload is a build output: clients before 50 do not mark it. docs/deploying-sites.md: Prebuilt uploads. */
 export function isPrebuilt(entries: readonly Pick<UploadEntry, 'path'>[]): boolean {
@@ -29,7 +35,7 @@ export function isPrebuilt(entries: readonly Pick<UploadEntry, 'path'>[]): boole
 /** Reads an output. Returns it, or at most 21 error sentences. Works in slices, so a large output does not block other requests. */
 export async function readOutput(upload: Upload): Promise<Output | { faults: string[] }> {
   const report = openReport()
-  const notices = openNotices()
+  const notices = openNotices(upload.runsFunctions === true)
   const tree = await openTree(upload.entries, report)
   const manifest = report.faults.length === 0 ? await compile(upload, tree, report, notices) : undefined
   if (manifest === undefined || report.faults.length > 0) return { faults: sentencesOf(report) }
@@ -44,6 +50,7 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
   const { overrides, ...kept } = config
   const folder = `${OUTPUT_FOLDER}functions/`
   const functions = await readFunctions(tree, folder, readJson, report, notices)
+  const lists = await functionLists(functions, folder, report)
   refuseUnknownMiddleware(config.phases.none, functions, configFile, notices)
   const manifest: RoutingManifest = {
     version: ROUTING_MANIFEST_VERSION,
@@ -62,7 +69,7 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
       `and the files of the output make a routing manifest of ${bytes} bytes. At most ${most} are allowed.`,
     )
   }
-  return { manifest, functionFiles: functions.files }
+  return { manifest, functionLists: lists }
 }
 
 /** Reads JSON of the upload. Config files of functions share a budget. */

@@ -26,6 +26,8 @@ export const OUTPUT_LIMITS = {
   headers: 128,
   headerValue: 8192,
   mappedFiles: 100_000,
+  /** Bytes of the list of what one function has on disk. */
+  functionListBytes: 8 * 1024 ** 2,
   linkChain: 8,
   crons: 100,
   wildcards: 1000,

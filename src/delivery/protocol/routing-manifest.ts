@@ -94,6 +94,12 @@ const FunctionBundle = Type.Object({
   helpers: Type.Boolean(),
   memory: Type.Optional(Type.Integer({ description: 'MB' })),
   maxDuration: Type.Optional(Type.Integer({ description: 'seconds' })),
+  files: Type.Optional(
+    Type.Object(
+      { digest: Type.String(), size: Type.Integer() },
+      { description: 'the list of what it has on disk. Missing from older outputs, which cannot run' },
+    ),
+  ),
 })
 export type FunctionBundle = Static<typeof FunctionBundle>
 

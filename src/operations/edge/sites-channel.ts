@@ -19,6 +19,7 @@ import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
 import type { SyncedHosts } from './index-sync.ts'
 import { isOfFiles, openSiteFiles } from './site-files.ts'
+import { answerEnvironment, isOfFunctions } from './site-functions.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
 import { answerCode } from './site-sign-in.ts'
 import { answerReport } from './site-usage.ts'
@@ -79,6 +80,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
       return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }
+    if (isOfFunctions(path)) return answerEnvironment(deps, path)
     if (isOfFiles(path)) return files.answer(request, response, path, query)
     if (path === '/sites/v1/snapshot') return answerSnapshot(state, response, query)
     if (path.startsWith(HOSTS)) return answerHost(state, readName(path.slice(HOSTS.length)))

@@ -1,5 +1,6 @@
 /** Files that the program reads next to its code. In a bundle this module holds their texts (scripts/release/bundle.ts). docs/releasing.md. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 
 /** TABLE Shipped files */
 const FILES = {
@@ -59,4 +60,28 @@ export function shippedFont(name: ShippedFont): Buffer {
 export function workerCode(): string {
   const main = new URL('../../sites/routing-pool/worker-main.ts', import.meta.url)
   return `import(${JSON.stringify(main)})`
+}
+
+/** Returns the modules of the launcher by file name, for Node.js without types. The first is `main.mjs`. docs/functions.md: Launcher. */
+export function launcherModules(): Record<string, string> {
+  const folder = new URL('../../launcher/', import.meta.url)
+  const names = readdirSync(folder).filter((name) => name.endsWith('.ts'))
+  return Object.fromEntries(
+    names.map((name) => [withoutTypes(name), modules(readFileSync(new URL(name, folder), 'utf8'))]),
+  )
+}
+
+function withoutTypes(name: string): string {
+  return name.replace(/\.ts$/, '.mjs')
+}
+
+function modules(source: string): string {
+  const { emitWarning } = process
+  // That the function is experimental is known, and no matter of the operator.
+  process.emitWarning = () => {}
+  try {
+    return stripTypeScriptTypes(source).replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.mjs'")
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }

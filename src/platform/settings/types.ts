@@ -27,6 +27,7 @@ export type Setting = {
     | 'Proxies'
     | 'Sites'
     | 'Builds'
+    | 'Functions'
     | 'Running'
   kind: SettingType<unknown>
   /** Text to read when unset. */

@@ -46,6 +46,10 @@ const TEXTS = {
     'This page cannot be shown here',
     'It is made by a function of the site, and this server answers with files alone. Its owner can publish the page as a file.',
   ],
+  FUNCTION_FAILED: [
+    'The site could not answer',
+    'The part of the site that makes this page failed, or took too long. Reload the page in a few seconds.',
+  ],
   SITE_FAULT: [
     'The site cannot answer this request',
     'The rules of the site take too long, or cannot be followed. Please contact its owner.',

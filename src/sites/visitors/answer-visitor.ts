@@ -11,6 +11,8 @@ import { judgeEntry } from '../../platform/verdict/verdict.ts'
 import { denialResponse, type EdgeResponse, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
+import { FUNCTION_ERRORS } from '../functions/faults.ts'
+import type { Functions } from '../functions/functions.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
 import { stay } from '../skew/stay.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
@@ -19,7 +21,7 @@ import type { CountedResponse } from '../usage/counted-response.ts'
 import type { Usage } from '../usage/reports.ts'
 import type { Admission } from './admission.ts'
 import { keepBypass } from './bypass-cookie.ts'
-import { carryOut, type Exchange, type Shown } from './carry-out.ts'
+import { carryOut, type Exchange, type Shown, showFailure } from './carry-out.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSites } from './open-sites.ts'
 import { drain, ERROR_HEADER, hasBody, leaveOutBody, sendAnswer, sentence } from './send.ts'
@@ -34,6 +36,8 @@ export type Parts = {
   sites: OpenSites
   cache: ContentCache
   forwarding: Forwarding
+  /** Undefined: they are off. */
+  functions: Functions | undefined
   pool: Pick<RoutingPool, 'ask'>
   usage: Pick<Usage, 'count'>
   connections: Config['connections']
@@ -75,7 +79,8 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
   if (staying === 'unavailable') return tell(exchange, comeAgain(visit))
   if (staying === 'gone') return tell(exchange, named(pageAnswer('NOT_FOUND', 404, visitor), 'DEPLOYMENT_NOT_FOUND'))
   if (staying.isPrivate) keepPrivate(exchange.response)
-  const shown = { visit, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
+  const { deploymentId } = staying
+  const shown = { visit, deploymentId, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
   await show(parts, { output: staying.output, entry }, shown, exchange)
 }
 
@@ -128,7 +133,13 @@ async function show(
     closed === undefined
       ? decision
       : await parts.pool.ask({ ...asking, question: { kind: 'error', request, status: 404 } })
-  await carryOut(parts, carried, { ...shown, site }, exchange)
+  const failure = await carryOut(parts, carried, { ...shown, site }, exchange)
+  if (failure === undefined) return
+  const page = await parts.pool.ask({
+    ...asking,
+    question: { kind: 'error', request, status: FUNCTION_ERRORS[failure.code] },
+  })
+  await showFailure(parts.cache, failure, page, { ...shown, site }, exchange)
 }
 
 /** Upgrades to other protocols are ignored (RFC 9110 7.8). */

@@ -2,8 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.ts'
-import { pageAnswer } from '../../platform/verdict/visitor-answer.ts'
+import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
+import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
+import { specOf } from '../functions/function-spec.ts'
+import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
 import { RoutingFault } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
@@ -17,35 +20,75 @@ import type { Visit } from './visit.ts'
 export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
 /** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. */
-export type Shown = { visit: Visit; site: OpenSite; isPreviewUrl: boolean; isProtected: boolean }
+export type Shown = { visit: Visit; site: OpenSite; deploymentId: string; isPreviewUrl: boolean; isProtected: boolean }
 
-type Means = { cache: ContentCache; forwarding: Forwarding }
+type Means = { cache: ContentCache; forwarding: Forwarding; functions: Functions | undefined }
 
-/** Carries out a decision. Throws ContentUnavailable before sending anything if a file is unavailable, and errors while sending. */
-export async function carryOut(means: Means, decision: Decision, shown: Shown, exchange: Exchange): Promise<void> {
+/**
+ * Carries out a decision. Gives the failure of a function that answered nothing. Throws ContentUnavailable before sending anything if a file is
+ * unavailable, and errors while sending.
+ */
+export async function carryOut(
+  means: Means,
+  decision: Decision,
+  shown: Shown,
+  exchange: Exchange,
+): Promise<FunctionFailure | undefined> {
   try {
-    await carryOutAll(means, decision, shown, exchange)
+    return await carryOutAll(means, decision, shown, exchange)
   } catch (error) {
     const { raw, response } = exchange
     if (!(error instanceof RoutingFault) || response.headersSent) throw error
     drain(raw, response)
     const rules = { ...decision, responseTransforms: [] }
     sendAnswer(raw, response, errorAnswer(shown.visit, { status: 508, code: error.code }, rules))
+    return undefined
   }
 }
 
 async function carryOutAll(
-  { cache, forwarding }: Means,
+  { cache, forwarding, functions }: Means,
   decision: Decision,
-  { visit, site, isPreviewUrl, isProtected }: Shown,
+  shown: Shown,
   { raw, response }: Exchange,
-): Promise<void> {
+): Promise<FunctionFailure | undefined> {
+  const { visit, site, isPreviewUrl, isProtected } = shown
   const rules = isPreviewUrl ? unindexed(decision) : decision
   if (decision.kind === 'proxy') {
     const order = { account: site.account, decision, rules, visit, hidesPassword: isProtected }
-    return forwarding.send(order, { raw, response })
+    await forwarding.send(order, { raw, response })
+    return undefined
   }
+  const request = functionRequest(decision, rules, shown)
+  if (request !== undefined && functions !== undefined) return functions.answer(request, { raw, response })
   drain(raw, response)
+  await answerAlone(cache, decision, rules, shown, { raw, response })
+  return undefined
+}
+
+/** The request to the function of a decision; undefined where it has none, or one that does not run. */
+function functionRequest(
+  decision: Decision,
+  rules: Rules,
+  { visit, site, deploymentId, isProtected }: Shown,
+): FunctionRequest | undefined {
+  if (decision.kind !== 'function' && decision.kind !== 'prerender') return undefined
+  const { bundle, invocation, status } = decision
+  const spec = specOf(site.account, deploymentId, bundle)
+  if (spec === undefined) return undefined
+  const isConcrete = decision.kind === 'prerender' && decision.prerender.concrete
+  const path = isConcrete ? invocation.concretePath : invocation.path
+  const { request, visitor } = visit
+  return { spec, call: { request, ip: visitor.ip, invocation, path, status, rules, hidesPassword: isProtected } }
+}
+
+async function answerAlone(
+  cache: ContentCache,
+  decision: Decision,
+  rules: Decision,
+  { visit, site }: Shown,
+  { raw, response }: Exchange,
+): Promise<void> {
   const { method, headers } = visit.request
   switch (decision.kind) {
     case 'file': {
@@ -123,4 +166,25 @@ function errorAnswer(
   const kind = PAGES[code] ?? (status === 404 ? 'NOT_FOUND' : 'SITE_FAULT')
   const answer = pageAnswer(kind, status, visitor, { [ERROR_HEADER]: code })
   return { ...answer, headers: { ...withRules(rules), ...answer.headers } }
+}
+
+/** Sends the deployment's page for the status of a failure, if that is a file, else one of ours. Both name the error. docs/functions.md: Errors. */
+export async function showFailure(
+  cache: ContentCache,
+  { code }: FunctionFailure,
+  page: Decision,
+  { visit, site }: Shown,
+  { raw, response }: Exchange,
+): Promise<void> {
+  drain(raw, response)
+  const status = FUNCTION_ERRORS[code]
+  response.setHeader(ERROR_HEADER, code)
+  const { method, headers } = visit.request
+  if (page.kind === 'file') {
+    const file = { ...page.file, status: page.status }
+    return answerFile(cache, response, { account: site.account, request: { method, headers }, file, rules: page })
+  }
+  const kind = status === 503 ? 'BACK_IN_A_MOMENT' : 'FUNCTION_FAILED'
+  const retry = status === 503 ? { 'retry-after': MOMENT_SECONDS } : {}
+  sendAnswer(raw, response, pageAnswer(kind, status, visit.visitor, retry))
 }

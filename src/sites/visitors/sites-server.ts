@@ -9,6 +9,7 @@ import { openDns } from '../../platform/adapters/dns.ts'
 import { openEgress } from '../../platform/adapters/egress.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
 import { openContentCache } from '../content/content-cache.ts'
+import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
 import { openFileSource } from '../snapshot/file-source.ts'
 import { openKnownHosts } from '../snapshot/known-hosts.ts'
@@ -18,6 +19,7 @@ import { answerVisitor } from './answer-visitor.ts'
 import { openForwarding } from './forward.ts'
 import { openListener } from './listener.ts'
 import { openSites } from './open-sites.ts'
+import { letContinue } from './send.ts'
 
 export type SitesServer = {
   /** Listens and returns the URL. */
@@ -29,10 +31,13 @@ export type SitesServer = {
 /** Limits of a routing worker: a full heap terminates it, and another one starts. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
 
-/** Opens the sites server. `mayReach`: addresses that rewrites may target. Throws BadSetting and system errors of the directory. */
+/** `functions` undefined: they are off. `mayReach`: addresses that rewrites may target. */
+type Options = { functions?: FunctionOptions | undefined; mayReach?: (address: string) => boolean }
+
+/** Opens the sites server. Throws BadSetting and system errors of the directories. */
 export async function openSitesServer(
   { config, log }: Pick<Deps, 'config' | 'log'>,
-  mayReach = isPublicAddress,
+  { functions: options, mayReach = isPublicAddress }: Options = {},
 ): Promise<SitesServer> {
   const { folder, cacheBytes, controlPlane } = config.sites
   const token = config.edge.sitesToken
@@ -51,8 +56,20 @@ export async function openSitesServer(
   const egress = openEgress(openDns(config.dnsServers), mayReach)
   const forwarding = openForwarding(egress, log)
   const usage = openUsage(controlPlane, token, log)
+  const functions = options && (await openFunctionRuntime(options, { cache, controlPlane, token, letContinue, log }))
   const { connections } = config
-  const parts = { known, admission, sites: openSites(cache), cache, pool, forwarding, usage, connections, log }
+  const parts = {
+    known,
+    admission,
+    sites: openSites(cache),
+    cache,
+    pool,
+    forwarding,
+    functions,
+    usage,
+    connections,
+    log,
+  }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
@@ -62,6 +79,7 @@ export async function openSitesServer(
       // On a local machine the control plane stops at the same time, and still responds now.
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
+      await functions?.close()
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])
       await source.close()
     },

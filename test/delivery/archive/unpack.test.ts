@@ -10,6 +10,7 @@ import { unpackArchive } from '../../../src/delivery/archive/unpack.ts'
 import { openFolderStore } from '../../../src/delivery/files/folder-store.ts'
 import { openReport, sentencesOf } from '../../../src/delivery/outputs/faults.ts'
 import { readOutput } from '../../../src/delivery/outputs/output.ts'
+import { readFunctionFiles } from '../../../src/delivery/protocol/function-files.ts'
 import type { FileStore } from '../../../src/platform/files/file-store.ts'
 import { file, inPieces, systemTar, tgz } from './tar.ts'
 
@@ -64,7 +65,7 @@ test('an archive of an output becomes the output that its files would be, in par
     assert.equal(output.manifest.files.length, 43)
     assert.deepEqual(output.manifest.functionPaths.map(({ path }) => path).sort(), ['/bye', '/hello'])
     assert.deepEqual(
-      output.functionFiles[0]!.files.map(({ executable }) => executable),
+      readFunctionFiles(output.functionLists[0]!.text).files.map(({ executable }) => executable),
       [true],
     )
   }

@@ -4,13 +4,14 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { isPrebuilt, readOutput } from '../../../src/delivery/outputs/output.ts'
 import { entryKind } from '../../../src/delivery/outputs/tree.ts'
+import { readFunctionFiles } from '../../../src/delivery/protocol/function-files.ts'
 import { RoutingManifest } from '../../../src/delivery/protocol/routing-manifest.ts'
 import { digestOf, faultsOf, nodeFunction, outputUpload, uploadOf, validOutput } from './upload.ts'
 
 const PAGE = '<p>page</p>'
 
 test('a static output becomes files by path, with digest, size and content type', async () => {
-  const { manifest, notices, functionFiles } = await validOutput(
+  const { manifest, notices, functionLists } = await validOutput(
     {
       overrides: {
         'about.html': { path: 'about' },
@@ -27,7 +28,7 @@ test('a static output becomes files by path, with digest, size and content type'
     { path: '/a/B.JS', digest: digestOf(''), size: 0, contentType: 'application/javascript; charset=utf-8' },
     { path: '/x', digest: digestOf(''), size: 0, contentType: 'application/octet-stream' },
   ])
-  assert.deepEqual([notices, functionFiles], [[], []])
+  assert.deepEqual([notices, functionLists], [[], []])
 })
 
 test('links below static/ lead to files, also by links', async () => {
@@ -181,13 +182,18 @@ test('functions: folders, links between them, files of the project, prerenders w
     fallback: { digest: digestOf(PAGE), size: PAGE.length, contentType: 'text/html; charset=utf-8' },
     allowQuery: [],
   })
-  assert.deepEqual(output.functionFiles[0], {
-    name: 'api/[id]',
+  const [list] = output.functionLists
+  assert.deepEqual(output.manifest.functions[0]!.files, { digest: list!.digest, size: list!.text.length })
+  assert.equal(digestOf(list!.text), list!.digest)
+  assert.deepEqual(list!.files, [digestOf(''), digestOf('js')])
+  assert.deepEqual(readFunctionFiles(list!.text), {
+    version: 1,
     files: [
       { path: 'index.js', digest: digestOf(''), size: 0, executable: false },
       { path: 'node_modules/x/i.js', digest: digestOf('js'), size: 2, executable: false },
     ],
     links: [{ path: 'node_modules/y', target: './x' }],
+    environment: {},
   })
 })
 
@@ -218,7 +224,7 @@ test('what does not run is said: one sentence for each kind, with at most five n
     images_not_optimized: 'Images will not be resized: /_vercel/image and /_next/image answer status 501.',
     crons_not_run: 'The cron job (/api/tick) will not run.',
     functions_not_run:
-      '7 functions (mw, f0, f1, f2, f3, 2 more) will not run: this server serves files only. Visitors of these paths get status 501.',
+      '7 functions (mw, f0, f1, f2, f3, 2 more) will not run: functions are off on this server. Visitors of these paths get status 501.',
     unsupported_runtime:
       'Berth does not run these functions, now or later: py (python3.12), aws (a handler in the form of AWS Lambda), aws2 (a handler in the form of AWS Lambda). Visitors of their paths get status 501.',
     middleware_not_run: 'The middleware (mw) will not run. Visitors of the paths that it matches get status 501.',

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { FUNCTION_ENVIRONMENT_PATH } from '../../../src/delivery/protocol/function-channel.ts'
 import { type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport, USAGE_PATH, type UsageLine } from '../../../src/delivery/protocol/usage-report.ts'
 import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
@@ -21,6 +22,8 @@ export type Offered = {
   check?: (request: IncomingMessage, response: ServerResponse) => void
   /** The manifest, in the place of that of `config`. */
   manifest?: string
+  /** The variables of functions. */
+  env?: Record<string, string>
 }
 
 /** Listens until the test ends. */
@@ -29,8 +32,10 @@ export async function openControlPlane(
   offered: Offered = {},
 ): Promise<{ origin: string; asked: string[]; usage: UsageLine[] }> {
   const { config = {}, contents = {}, protection, check, host = SITE } = offered
-  const text = offered.manifest ?? JSON.stringify((await validOutput(config, contents)).manifest)
-  const files = new Map([text, ...Object.values(contents)].map((content) => [digestOf(content), content]))
+  const { manifest, functionLists } = await validOutput(config, contents)
+  const text = offered.manifest ?? JSON.stringify(manifest)
+  const stored = [text, ...functionLists.map((list) => list.text), ...Object.values(contents)]
+  const files = new Map(stored.map((content) => [digestOf(content), content]))
   const output = { accountId: ACCOUNT, digest: digestOf(text), size: Buffer.byteLength(text) }
   const lines = [
     name(host, 'd1'),
@@ -46,6 +51,7 @@ export async function openControlPlane(
     asked.push(pathname)
     if (['/edge/v1/check', '/sites/v1/sign-ins'].includes(pathname) && check !== undefined)
       return check(request, response)
+    if (pathname.startsWith(FUNCTION_ENVIRONMENT_PATH)) return response.end(JSON.stringify({ env: offered.env ?? {} }))
     if (pathname === USAGE_PATH) return void take(request, response, usage)
     if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
       return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))

@@ -21,11 +21,15 @@ export type Site = {
   stop(): Promise<void>
 }
 
-/** `mayReach`: the addresses that rewrites may lead to; public ones where it is not said. Sites servers in a folder that stays from one start to the next. */
+/** What a sites server is opened with: the addresses that rewrites may lead to, public ones where it is not said, and how functions run. */
+type Options = NonNullable<Parameters<typeof openSitesServer>[1]>
+
+/** Sites servers in a folder that stays from one start to the next. */
 export function openSitesServers(
   t: TestContext,
   settings: Record<string, string> = {},
   mayReach?: (address: string) => boolean,
+  functions?: Options['functions'],
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-visitors-'))
   const open = new Set<() => Promise<void>>()
@@ -45,7 +49,7 @@ export function openSitesServers(
       })
       const lines: string[] = []
       const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
-      const server = await openSitesServer({ config, log }, mayReach)
+      const server = await openSitesServer({ config, log }, { ...(mayReach && { mayReach }), functions })
       const origin = await server.listen('127.0.0.1', 0)
       const stop = async () => {
         if (open.delete(stop)) await server.close()
@@ -64,9 +68,10 @@ export async function showSite(
   offered: Offered,
   settings: Record<string, string> = {},
   mayReach?: (address: string) => boolean,
+  functions?: Options['functions'],
 ) {
   const control = await openControlPlane(t, offered)
-  const site = await openSitesServers(t, settings, mayReach).start(control.origin)
+  const site = await openSitesServers(t, settings, mayReach, functions).start(control.origin)
   const { host = SITE } = offered
   await eventually(async () => (await site.visit(host, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
   return { ...site, site, control }

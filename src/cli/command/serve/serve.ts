@@ -13,9 +13,9 @@ export async function serveCommand({ settings, env }: Invocation): Promise<undef
 }
 
 /** `berth sites`: returns once the sites server listens; a signal ends it. Throws BadSetting. */
-export async function sitesCommand({ settings }: Invocation): Promise<undefined> {
+export async function sitesCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../../start-sites.ts')).startSites(config)
+  await (await import('../../../start-sites.ts')).startSites(config, env)
 }
 
 /** `berth runner`: returns once the runner requests builds; a signal ends it. Throws BadSetting. */

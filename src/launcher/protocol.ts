@@ -1,0 +1,28 @@
+/** What the launcher and the sites server say to each other. The launcher runs on older versions of Node.js, and imports `node:` alone. docs/functions.md: Launcher. */
+
+/** `socket`: what it dials. `folder`: where the files of the function are. `entrypoint`: a path in it. */
+export type LauncherOptions = {
+  socket: string
+  folder: string
+  entrypoint: string
+  helpers: boolean
+  webApi: boolean
+}
+
+/** Lines of JSON from the launcher, on the connection that it dials first. `pending`: promises of `waitUntil` that have not settled. */
+export type LauncherMessage =
+  | { kind: 'ready' }
+  | { kind: 'fault'; fault: string; message: string }
+  | { kind: 'pending'; count: number }
+
+/** Lines of JSON to the launcher. `dial`: open one more connection for requests. `drain`: end once nothing is pending. */
+export type LauncherOrder = { kind: 'dial' } | { kind: 'drain' }
+
+/** A response of the launcher in the place of the function's. The value is a fault. */
+export const FAULT_HEADER = 'x-berth-function-fault'
+
+/** The request header with the id of the request. */
+export const ID_HEADER = 'x-vercel-id'
+
+/** A line of the function begins with this character, a stream and the id of its request. Other lines are of programs that it started. */
+export const LINE_MARK = '\u001e'

@@ -1,0 +1,62 @@
+/** Requests and responses of Node.js as those of the web. One request at a time, no state of the module. docs/functions.md: Forms. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { FunctionFault } from './faults.ts'
+import { currentContext, originOf } from './request-context.ts'
+
+export type WebHandler = (request: Request, context: { waitUntil(promise: unknown): void }) => unknown
+
+/** TABLE headers that belong to the connection and not to the request. */
+const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade'])
+
+/** Answers a request by a function of the web. */
+export async function answerByWeb(
+  handler: WebHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const waitUntil = (promise: unknown) => currentContext()?.waitUntil(promise)
+  await sendWeb(await handler(webRequest(request, response), { waitUntil }), request, response)
+}
+
+function webRequest(request: IncomingMessage, response: ServerResponse): Request {
+  const headers = new Headers()
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at]!
+    if (!OF_CONNECTION.has(name.toLowerCase())) headers.append(name, request.rawHeaders[at + 1]!)
+  }
+  const gone = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort()
+  })
+  const { method = 'GET' } = request
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const body = hasBody ? (Readable.toWeb(request) as unknown as RequestInit['body']) : null
+  const init = { method, headers, body, signal: gone.signal, ...(hasBody && { duplex: 'half' }) }
+  return new Request(new URL(request.url!, originOf(request)), init as RequestInit)
+}
+
+/** Sends a response of the web. Throws FunctionFault for anything else. */
+export async function sendWeb(given: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (!isResponse(given)) throw new FunctionFault('NO_RESPONSE')
+  response.statusCode = given.status
+  if (given.statusText) response.statusMessage = given.statusText
+  for (const [name, value] of given.headers) if (name !== 'set-cookie') response.setHeader(name, value)
+  const cookies = given.headers.getSetCookie()
+  if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+  if (given.body === null || request.method === 'HEAD') {
+    await given.body?.cancel()
+    return void response.end()
+  }
+  response.flushHeaders()
+  await pipeline(Readable.fromWeb(given.body as unknown as ReadableStream), response)
+}
+
+/** A framework may bring a class of its own. */
+export function isResponse(given: unknown): given is Response {
+  if (given instanceof Response) return true
+  const { status, headers, body } = (given ?? {}) as Partial<Response>
+  return typeof status === 'number' && typeof headers?.getSetCookie === 'function' && body !== undefined
+}

@@ -1,0 +1,107 @@
+/** One process of a function: its sandbox, its socket and its output. docs/functions.md: Processes. */
+import { once } from 'node:events'
+import { chmod, chown } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import type { LauncherMessage, LauncherOptions } from '../../launcher/protocol.ts'
+import { randomText } from '../../platform/base/ids.ts'
+import { DEFAULT_LIMITS, type Network, type Policy } from '../../sandbox/policy.ts'
+import type { RunAs } from '../../sandbox/run-as.ts'
+import type { Exit, Sandbox } from '../../sandbox/sandbox.ts'
+import { acceptConnections, type Connections } from './connections.ts'
+import type { PlacedCode } from './function-code.ts'
+import { type FunctionSpec, memoryOf } from './function-spec.ts'
+import { type FunctionLine, readLines } from './log-lines.ts'
+
+/** `folder`: what the sandbox must see of it; undefined where it is of the system. `program`: on the host. */
+export type NodeProgram = { folder: string | undefined; program: string }
+
+/** What all processes of a sites server share. */
+export type ProcessMeans = {
+  createSandbox(): Sandbox
+  runAs: RunAs
+  network: Network
+  /** Of sockets. Its path is short, because that of a socket has at most 107 bytes. */
+  sockets: string
+  /** The directory of the launcher. */
+  launcher: string
+}
+
+export type StartedProcess = {
+  connections: Connections
+  /** Resolves once everything of the process has ended. */
+  ended: Promise<Exit>
+  /** Ends it and removes what it had. */
+  destroy(): Promise<void>
+}
+
+type Start = { spec: FunctionSpec; code: PlacedCode; env: Readonly<Record<string, string>>; node: NodeProgram }
+type Hooks = { onMessage(message: LauncherMessage): void; onLine(line: FunctionLine): void }
+
+/** Starts a process. It is ready with its message. Throws the system's errors. */
+export async function startProcess(means: ProcessMeans, start: Start, hooks: Hooks): Promise<StartedProcess> {
+  const socket = join(means.sockets, randomText(16))
+  const server = await listenAt(socket, means.runAs)
+  const sandbox = means.createSandbox()
+  try {
+    const connections = acceptConnections(server, hooks.onMessage)
+    await sandbox.prepare()
+    sandbox.start(policyOf(means, sandbox, start, socket))
+    readOutput(sandbox, hooks.onLine)
+    const close = () => connections.close()
+    const ended = sandbox.wait().finally(close)
+    ended.catch(() => {})
+    return { connections, ended, destroy: () => sandbox.destroy() }
+  } catch (error) {
+    server.close()
+    await sandbox.destroy()
+    throw error
+  }
+}
+
+async function listenAt(path: string, runAs: RunAs): Promise<Server> {
+  const server = createServer().listen(path)
+  await once(server, 'listening')
+  await chmod(path, 0o600)
+  if (runAs !== undefined) await chown(path, runAs.uid, runAs.gid)
+  return server
+}
+
+function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: Start, socket: string): Policy {
+  const { spec, code, env, node } = start
+  const { bundle } = spec
+  const options: LauncherOptions = {
+    socket: sandbox.inside(socket),
+    folder: sandbox.inside(code.folder),
+    entrypoint: bundle.entrypoint,
+    helpers: bundle.helpers,
+    webApi: bundle.webApi,
+  }
+  const program = node.folder === undefined ? node.program : sandbox.inside(node.program)
+  const main = join(sandbox.inside(launcher), 'main.mjs')
+  return {
+    command: [program, `--max-old-space-size=${memoryOf(spec)}`, main, JSON.stringify(options)],
+    env: {
+      LANG: 'C.UTF-8',
+      TZ: ':UTC',
+      NODE_ENV: 'production',
+      ...code.environment,
+      ...env,
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      HOME: '/tmp',
+    },
+    workDirectory: undefined,
+    readOnly: [launcher, code.folder, socket, ...(node.folder === undefined ? [] : [node.folder])],
+    network,
+    currentDirectory: options.folder,
+    limits: DEFAULT_LIMITS,
+  }
+}
+
+function readOutput(sandbox: Sandbox, onLine: (line: FunctionLine) => void): void {
+  const lines = readLines(onLine)
+  const output = sandbox.output().setEncoding('utf8')
+  output.on('data', lines.write)
+  output.once('close', lines.end)
+  output.on('error', () => {})
+}

@@ -1,0 +1,162 @@
+/** One request to a function, and its answer to the visitor. docs/functions.md: Requests. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable, Writable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
+import { FAULT_HEADER, ID_HEADER } from '../../launcher/protocol.ts'
+import type { Decision, Invocation } from '../router/decision.ts'
+import type { VisitorRequest } from '../router/request.ts'
+import { responseHeaders } from '../router/response-headers.ts'
+import { FunctionFailure } from './faults.ts'
+import type { Lease } from './processes.ts'
+
+/** `path`: of the function. `status`: of the rules. `hidesPassword`: the visitor's password for the site is not the function's. */
+export type FunctionCall = {
+  request: VisitorRequest
+  ip: string
+  invocation: Invocation
+  path: string
+  status: number | undefined
+  rules: Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
+  hidesPassword: boolean
+}
+
+type Exchange = { raw: IncomingMessage; response: ServerResponse }
+type Sent = { id: string; call: FunctionCall; body: AsyncIterable<Buffer> | undefined; length: string | undefined }
+
+/**
+ * Sends a request to a process and its answer to the visitor. `signal` ends it: the visitor left, or its time is over. Throws FunctionFailure and
+ * RoutingFault before anything is sent to the visitor, and any error afterwards.
+ */
+export async function invoke(lease: Lease, sent: Sent, exchange: Exchange, signal: AbortSignal): Promise<void> {
+  const { call, body } = sent
+  const { response } = exchange
+  const options: Dispatcher.RequestOptions = {
+    method: call.request.method as Dispatcher.HttpMethod,
+    path: pathOf(call),
+    headers: requestHeaders(sent),
+    body: body === undefined ? null : Readable.from(body, { objectMode: false }),
+    signal,
+  }
+  // What is thrown to the client would reach the caller as an aborted request.
+  let refused: Error | undefined
+  try {
+    await lease.connections.pool.stream(options, ({ statusCode, headers }) => {
+      refused = begin(response, sent, statusCode, headers)
+      return refused === undefined ? response : nowhere()
+    })
+  } catch (error) {
+    if (response.headersSent || signal.aborted || refused !== undefined) throw refused ?? error
+    throw await failureOf(lease, error as Error)
+  }
+  if (refused !== undefined) throw refused
+}
+
+/** Sends status and headers. Returns the error where that cannot be done. */
+function begin(
+  response: ServerResponse,
+  sent: Sent,
+  statusCode: number,
+  headers: Dispatcher.ResponseData['headers'],
+): Error | undefined {
+  const fault = headers[FAULT_HEADER]
+  if (fault !== undefined) return new FunctionFailure('FUNCTION_INVOCATION_FAILED', String(fault))
+  try {
+    const status = hasNoBody(statusCode) ? statusCode : (sent.call.status ?? statusCode)
+    response.writeHead(status, answerHeaders(headers, sent, !hasNoBody(status)))
+    // Streams show their head at once.
+    if (!('content-length' in headers)) response.flushHeaders()
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function nowhere(): Writable {
+  return new Writable({ write: (_, __, done) => done() })
+}
+
+/** A connection may close a little before its process is known to have ended. */
+const END_MS = 500
+
+async function failureOf(lease: Lease, error: Error): Promise<FunctionFailure> {
+  if (error instanceof FunctionFailure) return error
+  const hasEnded = await lease.hasEnded(END_MS)
+  const code = hasEnded ? 'FUNCTION_INVOCATION_FAILED' : 'NO_RESPONSE_FROM_FUNCTION'
+  return new FunctionFailure(code, error.message, error)
+}
+
+function pathOf({ path, invocation: { search } }: FunctionCall): string {
+  return path + search
+}
+
+function requestHeaders({ id, call, length }: Sent): Record<string, string> {
+  const { request, ip, invocation, hidesPassword } = call
+  const headers: Record<string, string> = {}
+  for (const [name, value] of invocation.headers ?? request.headers) {
+    if (MESSAGE_HEADERS.has(name)) continue
+    if (name === 'authorization' && hidesPassword && /^basic\s/i.test(value)) continue
+    headers[name] = value
+  }
+  const host = request.headers.get('host') ?? request.host
+  const proto = request.headers.get('x-forwarded-proto') ?? 'https'
+  headers.host = host
+  headers.forwarded = `for=${ip.includes(':') ? `"[${ip}]"` : ip};host=${host};proto=${proto}`
+  headers['x-vercel-forwarded-for'] = ip
+  headers[ID_HEADER] = id
+  headers['x-matched-path'] = invocation.matchedPath
+  if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
+  if (length !== undefined) headers['content-length'] = length
+  return headers
+}
+
+/** RFC 9110 6.4.1, 15.3.6. */
+function hasNoBody(status: number): boolean {
+  return status < 200 || status === 204 || status === 205 || status === 304
+}
+
+/** TABLE response headers that are for caches of the platform, which has none for functions. */
+const FOR_CACHES: ReadonlySet<string> = new Set(['cdn-cache-control', 'vercel-cdn-cache-control'])
+
+function answerHeaders(
+  { connection, 'set-cookie': cookies, ...others }: Dispatcher.ResponseData['headers'],
+  { id, call }: Sent,
+  hasLength: boolean,
+): Record<string, string | string[]> {
+  const listed = new Set(
+    String(connection ?? '')
+      .toLowerCase()
+      .split(/\s*,\s*/),
+  )
+  const own = Object.entries(others).flatMap(([name, value]) => {
+    if (value === undefined || MESSAGE_HEADERS.has(name) || listed.has(name) || FOR_CACHES.has(name)) return []
+    return [{ name, value: [value].flat().join(', ') }]
+  })
+  const merged: Record<string, string | string[]> = {}
+  for (const { name, value } of responseHeaders(call.rules, own)) merged[name] = value
+  merged['cache-control'] = browserCaching(merged['cache-control'])
+  const all = [cookies ?? [], merged['set-cookie'] ?? [], call.rules.cookies].flat()
+  if (all.length > 0) merged['set-cookie'] = all
+  merged[ID_HEADER] = id
+  merged['x-vercel-cache'] = 'MISS'
+  merged['x-matched-path'] = call.invocation.matchedPath
+  // The length stays, so that a truncated body is detected.
+  if (hasLength && others['content-length'] !== undefined) merged['content-length'] = String(others['content-length'])
+  return merged
+}
+
+const DEFAULT_CACHING = 'public, max-age=0, must-revalidate'
+
+/** What is for shared caches is left out: every visitor is asked of the function. */
+function browserCaching(given: string | string[] | undefined): string {
+  const parts = [given ?? '']
+    .flat()
+    .join(', ')
+    .split(',')
+    .map((part) => part.trim())
+  const kept = parts.filter(
+    (part) => part !== '' && !/^(?:s-maxage|stale-while-revalidate|stale-if-error)\b/i.test(part),
+  )
+  const isEmpty = kept.length === 0 || (kept.length < parts.length && kept.join() === 'public')
+  return isEmpty ? DEFAULT_CACHING : kept.join(', ')
+}

@@ -1,0 +1,60 @@
+/** The output of a function as lines of its log. Pure but for the state of one stream. docs/functions.md: Log. */
+import { LINE_MARK } from '../../launcher/protocol.ts'
+
+/** `requestId`: empty where it is not known. */
+export type FunctionLine = { stream: 'stdout' | 'stderr'; requestId: string; text: string }
+
+const MAX_LINE = 16 * 1024
+/** Of a marked line as JSON, in which a character may be six. */
+const MAX_HELD = 8 * MAX_LINE
+const ID = /^[\w:-]{0,100}$/
+
+/** Returns a reader of output, which calls `take` for each line. `end` is called at the end of the output. */
+export function readLines(take: (line: FunctionLine) => void): { write(text: string): void; end(): void } {
+  let held = ''
+  const end = () => {
+    if (held !== '') take(readLine(held))
+    held = ''
+  }
+  return {
+    end,
+    write(text) {
+      let from = 0
+      for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+        held += text.slice(from, Math.min(at, from + MAX_HELD))
+        take(readLine(held))
+        held = ''
+        from = at + 1
+      }
+      held += text.slice(from, from + MAX_HELD)
+      if (held.length >= MAX_HELD) end()
+    },
+  }
+}
+
+/** Reads one line. What a program wrote that the function started has no mark. */
+export function readLine(line: string): FunctionLine {
+  const [, stream, requestId = '', json = ''] = /^\u001e([oe]) (\S*) (.*)$/s.exec(line) ?? []
+  const text = stream === undefined ? undefined : parsed(json)
+  if (text === undefined || !ID.test(requestId))
+    return { stream: 'stdout', requestId: '', text: shown(line.replaceAll(LINE_MARK, '')) }
+  return { stream: stream === 'e' ? 'stderr' : 'stdout', requestId, text: shown(text) }
+}
+
+/** Undefined where the line was cut, or was written by the function in the form of a marked one. */
+function parsed(json: string): string | undefined {
+  try {
+    const text: unknown = JSON.parse(json)
+    return typeof text === 'string' ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Tabs, line ends and colors stay; other control characters could hide text in a terminal. */
+function shown(text: string): string {
+  return text
+    .slice(0, MAX_LINE)
+    .replace(/[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f]/g, '')
+    .toWellFormed()
+}

@@ -1,0 +1,149 @@
+/** Opens what functions need of this machine: directories, the launcher and sandboxes. docs/functions.md: Directory. */
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { freemem } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
+import { launcherModules } from '../../platform/base/shipped-files.ts'
+import { createSandbox, type SandboxKind } from '../../sandbox/create.ts'
+import type { Network } from '../../sandbox/policy.ts'
+import type { RunAs } from '../../sandbox/run-as.ts'
+import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
+import type { ContentCache } from '../content/content-cache.ts'
+import { openEnvironmentSource } from './environment-source.ts'
+import { FunctionFailure } from './faults.ts'
+import { openFunctionCode } from './function-code.ts'
+import { type NodeProgram, type ProcessMeans, startProcess } from './function-process.ts'
+import type { FunctionSpec } from './function-spec.ts'
+import { type FunctionParts, type Functions, openFunctions } from './functions.ts'
+import type { FunctionLine } from './log-lines.ts'
+import { openProcesses, type WaitLimits } from './processes.ts'
+
+/** `folder`: entered by the user of sandboxes. `node`: the program for a runtime such as `nodejs22.x`. */
+export type FunctionOptions = {
+  kind: SandboxKind
+  folder: string
+  runAs: RunAs
+  network: Network
+  processes: number | undefined
+  node(runtime: string): Promise<NodeProgram>
+  limits?: Partial<WaitLimits>
+}
+
+type Sources = {
+  cache: Pick<ContentCache, 'open'>
+  controlPlane: string
+  token: string
+  letContinue: FunctionParts['letContinue']
+  log: Logger
+}
+
+const MIB = 1024 ** 2
+/** What a small function takes. */
+const MEMORY_OF_ONE = 64 * MIB
+const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
+  ...{ startMs: 10_000, idleMs: 5 * 60_000, pendingMs: 60_000, drainMs: 5000 },
+  ...{ waiting: 100, waitMs: 10_000 },
+}
+
+/** Opens functions in a directory of this process, and removes those of processes that are gone. Throws the system's errors. */
+export async function openFunctionRuntime(options: FunctionOptions, sources: Sources): Promise<Functions> {
+  const { log, cache } = sources
+  const { runs, sockets } = await openFolders(options.folder)
+  const own = await createRunDirectory(runs)
+  const means: ProcessMeans = {
+    createSandbox: () => createSandbox(options.kind, runs, options.runAs),
+    runAs: options.runAs,
+    network: options.network,
+    sockets,
+    launcher: await placeLauncher(join(own, 'launcher')),
+  }
+  const code = openFunctionCode(cache, await makeFolder(join(own, 'code')))
+  const environments = openEnvironmentSource(sources.controlPlane, sources.token)
+  const writeLine = (spec: FunctionSpec, line: FunctionLine) =>
+    log.debug({ deployment: spec.deploymentId, function: spec.bundle.name, ...line }, 'a function wrote a line')
+  const start: Parameters<typeof openProcesses>[0]['start'] = async (spec, take) => {
+    const [env, node] = await Promise.all([environments.get(spec.deploymentId), nodeOf(options, spec)])
+    const placed = await code.place(spec.account, spec.bundle.files)
+    const hooks = { onMessage: take, onLine: (line: FunctionLine) => writeLine(spec, line) }
+    try {
+      const process = await startProcess(means, { spec, code: placed, env, node }, hooks)
+      process.ended.finally(placed.release).catch(() => {})
+      return process
+    } catch (error) {
+      placed.release()
+      throw error
+    }
+  }
+  const tell = (spec: FunctionSpec, text: string) => writeLine(spec, { stream: 'stderr', requestId: '', text })
+  const processes = openProcesses({ start, tell }, limitsOf(options))
+  const functions = openFunctions({ processes, writeLine, letContinue: sources.letContinue, log })
+  return {
+    ...functions,
+    async close() {
+      await functions.close()
+      await environments.close()
+      await removeRunDirectory(own)
+    },
+  }
+}
+
+function limitsOf({ processes, limits }: FunctionOptions): WaitLimits {
+  const most = processes ?? Math.max(4, Math.floor(freemem() / MEMORY_OF_ONE))
+  return { ...LIMITS, processes: most, ofAccount: Math.max(2, Math.ceil(most / 2)), ...limits }
+}
+
+async function nodeOf({ node }: FunctionOptions, { bundle }: FunctionSpec): Promise<NodeProgram> {
+  try {
+    return await node(bundle.runtime)
+  } catch (error) {
+    const message = `its Node.js (${bundle.runtime}) cannot be installed`
+    throw new FunctionFailure('INTERNAL_FUNCTION_SERVICE_UNAVAILABLE', message, error)
+  }
+}
+
+async function openFolders(folder: string): Promise<{ runs: string; sockets: string }> {
+  const runs = join(folder, 'functions')
+  const sockets = join(folder, 's')
+  for (const path of [folder, runs, sockets]) {
+    await mkdir(path, { recursive: true })
+    // Entered, and not listed.
+    await chmod(path, 0o711)
+  }
+  await removeAbandonedRuns(runs)
+  await removeDeadSockets(sockets)
+  return { runs, sockets }
+}
+
+/** What nobody listens on is of a process that was killed. */
+async function removeDeadSockets(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const isDead = await new Promise<boolean>((resolve) => {
+      const socket = connect(path)
+      socket.once('connect', () => {
+        socket.destroy()
+        resolve(false)
+      })
+      socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'))
+    })
+    if (isDead) await rm(path, { force: true })
+  }
+}
+
+/** Whatever the umask of the service. */
+async function makeFolder(folder: string): Promise<string> {
+  await mkdir(folder)
+  await chmod(folder, 0o755)
+  return folder
+}
+
+async function placeLauncher(folder: string): Promise<string> {
+  await makeFolder(folder)
+  for (const [name, text] of Object.entries(launcherModules())) {
+    writeFileAtomically(join(folder, name), text)
+    await chmod(join(folder, name), 0o444)
+  }
+  return folder
+}
