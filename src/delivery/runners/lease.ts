@@ -80,7 +80,9 @@ function giveBackUnsent(deps: Deps, lease: Lease, response: ServerResponse, wake
     wake()
   }
   const onClose = () => {
-    giveUnsentBack().catch((error) => deps.log.warn({ err: error }, 'a lease that no runner received was not released and expires later'))
+    giveUnsentBack().catch((error) =>
+      deps.log.warn({ err: error }, 'a lease that no runner received was not released and expires later'),
+    )
   }
   if (response.destroyed) onClose()
   else response.once('close', onClose)
