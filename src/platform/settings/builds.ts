@@ -240,16 +240,6 @@ export type FunctionsSettings = {
   processes: number | undefined
 }
 
-/** Returns the settings of functions. */
-export function functionsOf(values: {
-  BERTH_FUNCTIONS: FunctionsSettings['mode']
-  BERTH_FUNCTION_NETWORK: FunctionsSettings['network']
-  BERTH_FUNCTION_PROCESSES: number | undefined
-}): FunctionsSettings {
-  const { BERTH_FUNCTIONS: mode, BERTH_FUNCTION_NETWORK: network, BERTH_FUNCTION_PROCESSES: processes } = values
-  return { mode, network, processes }
-}
-
 /** Returns whether functions of deployments run. */
 export function runsFunctions({ mode }: Pick<FunctionsSettings, 'mode'>): boolean {
   return mode === 'sandboxed' || mode === 'trusted'
