@@ -17,7 +17,7 @@ export const SDK_VERSIONS = [
   '1.19.40',
   '1.28.35',
 ] as const
-const CLI_VERSIONS = ['39.1.3', '44.7.3', '50.0.1', '50.44.0', '56.5.0', '64.0.2'] as const
+const CLI_VERSIONS = ['33.7.1', '39.1.3', '44.7.3', '50.0.1', '50.44.0', '56.5.0', '64.0.2'] as const
 
 /** `between`: driven on one engine, and with what differs from version to version. */
 export type Client = {

@@ -39,9 +39,10 @@ onEveryCli(
       assertSaid(await cli(['inspect', 'gone.host.test']), 0, id, 'https://gone.host.test', /Ready/i)
       assertSaid(await cli(['inspect', 'none.host.test']), 1)
     })
-    await works('inspect --logs', async () => {
-      assertSaid(await cli(['inspect', id, '--logs']), 0, 'The deployment is READY.', 'It was not built here')
-    })
+    if (version !== '33.7.1')
+      await works('inspect --logs', async () => {
+        assertSaid(await cli(['inspect', id, '--logs']), 0, 'The deployment is READY.', 'It was not built here')
+      })
     if (version === '39.1.3')
       await works('logs', async () => {
         assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Berth stores no runtime logs.')
@@ -49,7 +50,7 @@ onEveryCli(
     await works('dev, as far as the pull', async () => {
       const said = await cli(['dev', '--yes', '--listen', '0'], { until: 'Ready!' })
       assert.ok(said.out.includes('Ready!') || said.err.includes('Ready!'), said.out + said.err)
-      assert.match(said.asked.join(), /GET \/v[23]\/env\/pull\/prj_/)
+      assert.match(said.asked.join(), /GET \/v[123]\/env\/pull\/prj_/)
     })
     await works('curl', () => passProtection(world, project.id, kept))
     await works('remove', async () => {

@@ -12,7 +12,7 @@ import { folderOf, isDriven, isWhole, note } from './ledger.ts'
 
 const VERSIONS = ['39.1.3', '64.0.2'] as const
 /** In between: each is driven where it asks something else, on one engine. */
-const BETWEEN = ['44.7.3', '50.0.1', '50.44.0'] as const
+const BETWEEN = ['33.7.1', '44.7.3', '50.0.1', '50.44.0', '56.5.0'] as const
 export type Version = (typeof VERSIONS)[number] | (typeof BETWEEN)[number]
 
 /** What 39.1.3 does not have. Each is looked for in what it says of itself. */
@@ -29,7 +29,11 @@ const ABSENT_FROM_39 = [
   'tokens',
   'webhooks',
 ]
-const ABSENT: Partial<Record<Version, string[]>> = { '39.1.3': ABSENT_FROM_39, '44.7.3': ['curl'] }
+const ABSENT: Partial<Record<Version, string[]>> = {
+  '33.7.1': ['curl'],
+  '39.1.3': ABSENT_FROM_39,
+  '44.7.3': ['curl'],
+}
 /** For a command that hangs. */
 const MAX_MS = 240_000
 /** Whom the CLI asks whatever it is told, and does without: `webhooks create` looks up the names of events there. */
@@ -180,7 +184,7 @@ function hasRoute(said: string): boolean {
 }
 
 export function programOf(version: Version): string {
-  return join(folderOf(`cli-${version}`), 'vercel', 'dist', version === '39.1.3' ? 'index.js' : 'vc.js')
+  return join(folderOf(`cli-${version}`), 'vercel', 'dist', /^3/.test(version) ? 'index.js' : 'vc.js')
 }
 
 /** Quiet, alone with this machine, and with what it compiled last time. */
