@@ -53,6 +53,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   output_blob: because('an output has at most 20,000 files'),
   build: because('a deployment from source has one, and an account has 100 that wait'),
   build_log: because('a log has 16 MiB, and a line of it is never a row: delivery/builds/log.ts'),
+  runner: because('a Berth has 500, and one goes a day after its last request: delivery/runners/registry.ts'),
   file_usage: because('an account has one'),
   alias: because('a domain of a project has one'),
   alias_request: because('a project keeps its last of each kind'),

@@ -10,6 +10,7 @@ import { appendOwnLine } from '../builds/log.ts'
 import { acquireBuild, type Holder } from '../builds/queue.ts'
 import { type BuildSettings, LEASE_TIMES, type Lease, LeaseRequest } from '../protocol/runner-protocol.ts'
 import { fault, json, readJson } from './answers.ts'
+import { recordRunner, takesBuilds } from './registry.ts'
 
 /** The longest build. */
 const TIME_LIMIT_MS = 45 * 60_000
@@ -54,6 +55,8 @@ export function openLeaseDesk(deps: Deps): LeaseDesk {
     async answer(request, response) {
       const body = await readJson(request, LeaseRequest, 'short')
       if ('answer' in body) return body.answer
+      const state = await recordRunner(deps, body.value)
+      if (state === 'removed' || state === 'full') return turnAway(state)
       const until = performance.now() + LEASE_TIMES.pollMs
       for (;;) {
         if (response.destroyed || isOver) return none(isOver)
@@ -65,6 +68,12 @@ export function openLeaseDesk(deps: Deps): LeaseDesk {
       }
     },
   }
+}
+
+/** The runner logs the sentence, and asks again. */
+function turnAway(state: 'removed' | 'full'): EdgeResponse {
+  if (state === 'full') return fault(503, 'busy', 'This Berth has 500 runners. Stop some, and this one gets builds.')
+  return fault(403, 'forbidden', 'The operator removed this runner. Start it again to use it (docs/runner.md).')
 }
 
 function none(isOver: boolean): EdgeResponse {
@@ -82,8 +91,10 @@ async function nextLease(deps: Deps, runner: string): Promise<Lease | undefined>
     .where(sql<boolean>`state = 'waiting'`)
     .limit(1)
     .executeTakeFirst()
-  if (found === undefined) return undefined
-  const acquired = await transactQueue(deps, (ctx) => acquireBuild(ctx, runner, deps.config.builds))
+  if (found === undefined || !(await takesBuilds(deps.db.read, runner))) return undefined
+  const acquired = await transactQueue(deps, async (ctx) =>
+    (await takesBuilds(ctx.db, runner)) ? acquireBuild(ctx, runner, deps.config.builds) : undefined,
+  )
   if (acquired === undefined) return undefined
   const { build, token } = acquired
   const holder: Holder = { deploymentId: build.deployment_id, attempt: Number(build.attempt), token }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { failBuild, releaseBuild, transactQueue } from '../builds/end.ts'
+import { countEndedBuild } from '../builds/figures.ts'
 import { finishWithOutput } from '../builds/finish.ts'
 import { appendLog } from '../builds/log.ts'
 import { type Holder, moveDeployment, type Outcome, renewLease } from '../builds/queue.ts'
@@ -50,6 +51,7 @@ export async function answerFinish(deps: Deps, holder: Holder, request: Incoming
   const body = await readJson(request, Finish, 'finish')
   if ('answer' in body) return body.answer
   const outcome = await finish(deps, holder, body.value)
+  if (outcome !== 'lease_lost') await countEndedBuild(deps, holder)
   return outcome === 'lease_lost' ? leaseLost() : json(200, {})
 }
 

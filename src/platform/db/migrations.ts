@@ -53,6 +53,7 @@ import * as siteSessions from './migrations/0175-site-sessions.ts'
 import * as usage from './migrations/0176-usage.ts'
 import * as namesInOrder from './migrations/0190-names-in-order.ts'
 import * as builds from './migrations/0200-builds.ts'
+import * as runners from './migrations/0211-runners.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -109,4 +110,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0176-usage': usage,
   '0190-names-in-order': namesInOrder,
   '0200-builds': builds,
+  '0211-runners': runners,
 }
