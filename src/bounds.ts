@@ -55,6 +55,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
     'a deployment from source has one; 100 of an account wait and 200 of an owner, with 512 KiB of variables each: delivery/builds/new-build.ts',
   ),
   build_log: because('a log has 16 MiB, and a line of it is never a row: delivery/builds/log.ts'),
+  runner: because('a Berth has 500, and one goes a day after its last request: delivery/runners/registry.ts'),
   file_usage: because('an account has one'),
   alias: because('a domain of a project has one'),
   alias_request: because('a project keeps its last of each kind'),

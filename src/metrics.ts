@@ -4,6 +4,7 @@
  */
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const MINUTES = [5, 10, 20, 30, 60, 120, 300, 600, 1200, 2700]
 const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 export const METRICS = {
@@ -27,6 +28,11 @@ export const METRICS = {
   berth_mail_due: gauge('emails that are due; at most 10000'),
   berth_mail_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_mail_total: counter('attempts to send an email', 'outcome'),
+  berth_builds_waiting: gauge('builds that wait for a runner; at most 10000'),
+  berth_builds_oldest_seconds: gauge('for how long the oldest of them has been in the queue'),
+  berth_builds_running: gauge('builds that runners have'),
+  berth_runners: gauge('runners that asked for a build within two minutes, or have one', 'state'),
+  berth_build_duration_seconds: histogram('from the lease to the report of the runner', MINUTES, 'outcome'),
   berth_live_pages: gauge('open console pages with live updates'),
   berth_live_told_total: counter('live updates sent to open pages'),
   berth_audit_lines_dropped_total: counter('audit entries of secret reads that were not written'),

@@ -7,6 +7,7 @@ import { tokenRoutes } from './accounts/tokens/routes.ts'
 import { userRoutes } from './accounts/users/routes.ts'
 import { buildRoutes } from './delivery/builds/routes.ts'
 import { deployRoutes } from './delivery/deploys/routes.ts'
+import { runnerRoutes } from './delivery/runners/routes.ts'
 import { uploadRoutes } from './delivery/uploads/routes.ts'
 import { consentRoutes } from './integrations/consent/routes.ts'
 import { deliveryRoutes } from './integrations/deliveries/routes.ts'
@@ -75,6 +76,7 @@ const routes = [
   ...backupRoutes,
   ...doctorRoutes,
   ...reportRoutes,
+  ...runnerRoutes,
 ]
 
 /** The types of the routes. */

@@ -4,6 +4,7 @@ import { purgeEndedSessions } from './accounts/sign-in/sessions.ts'
 import { checkIdentities } from './accounts/single-sign-on/check.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { endLostBuilds } from './delivery/builds/expiry.ts'
+import { purgeRunners } from './delivery/runners/registry.ts'
 import { collectFiles } from './delivery/uploads/collect.ts'
 import { purgeOldDeliveries } from './integrations/deliveries/deliveries.ts'
 import { disableOverflowingEndpoint } from './integrations/deliveries/overflow.ts'
@@ -74,6 +75,7 @@ export const TIMERS = {
   'released-proofs': { periodMs: HOUR_MS, sweep: purgeReleasedProofs },
   'ended-rate-limits': { periodMs: MINUTE_MS, sweep: purgeEndedWindows },
   'lost-builds': { periodMs: 2000, sweep: endLostBuilds, slice: 100, runsInDoubt: true },
+  'old-runners': { periodMs: HOUR_MS, sweep: purgeRunners },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, runsInDoubt: true },
   'audit-chain': { periodMs: 2000, sweep: chainAuditEntries, slice: CHAIN_SLICE, runsInDoubt: true },
   'store-size': { periodMs: HOUR_MS, sweep: recordStoreSize },

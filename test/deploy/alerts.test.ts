@@ -36,6 +36,13 @@ const CASES: Record<string, { fires: Series; quiet: Series }> = {
   BerthRestarts: gauge('process_start_time_seconds', '0+60x40', '1000x20 2000x20'),
   BerthDeliveriesLate: gauge('berth_deliveries_oldest_seconds', '0+60x40', '200x40'),
   BerthMailLate: gauge('berth_mail_oldest_seconds', '0+60x40', '600x40'),
+  BerthNoRunner: { fires: queue('2x40', '0x40'), quiet: queue('2x40', '1x40') },
+  BerthBuildsWait: gauge('berth_builds_oldest_seconds', '0+60x40', '600x40'),
+  BerthRunnersFail: {
+    fires: { [`berth_build_duration_seconds_count{${AT},outcome="RUNNER_FAILED"}`]: '0+1x40' },
+    quiet: { [`berth_build_duration_seconds_count{${AT},outcome="BUILD_FAILED"}`]: '0+9x40' },
+  },
+  BerthRunnersLost: gauge('berth_timer_swept_total', '0+1x40', '0x10 1x30', 'timer="lost-builds"'),
   BerthTimersStand: gauge(
     'berth_timer_last_run_timestamp_seconds',
     '0x40',
@@ -57,6 +64,15 @@ const CASES: Record<string, { fires: Series; quiet: Series }> = {
 function gauge(name: string, fires: string, quiet: string, label = ''): { fires: Series; quiet: Series } {
   const series = `${name}{${[AT, label].filter(Boolean).join(',')}}`
   return { fires: { [series]: fires }, quiet: { [series]: quiet } }
+}
+
+function queue(waiting: string, active: string): Series {
+  const runners = (state: string) => `berth_runners{${AT},state="${state}"}`
+  return {
+    [`berth_builds_waiting{${AT}}`]: waiting,
+    [runners('active')]: active,
+    [runners('draining')]: '0x40',
+  }
 }
 
 function disk(free: string, store: string): Series {

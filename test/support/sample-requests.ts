@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { recordRunner } from '../../src/delivery/runners/registry.ts'
 import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
@@ -55,6 +56,8 @@ export type Samples = {
   code: string
 }
 
+/** A runner that asked for a build. */
+const RUNNER = 'runnerrunner0001'
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
 /** Fills a world: projects `web` (with four verified domains and a deployment) and `other` of the first user, and a rival tenant. */
@@ -126,6 +129,7 @@ export async function seedSamples(world: World): Promise<Samples> {
   const mate = await world.user('mate')
   await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })
   const own = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId })
+  await recordRunner(world.deps, { runner: RUNNER, hostname: 'build-1', version: '1' })
   // One after another, so that lists have them in one order in every run.
   const byName = {} as Samples['apps']
   for (const slug of APPS) byName[slug] = await seedIntegration(world, { slug })
@@ -210,6 +214,7 @@ const BODIES: Record<string, object> = {
   operatorNoteKeyringCopy: { place: '/copies/keyring.json', keys: [{ id: 'rk_unknown', proof: 'x' }] },
   operatorVerifyBackup: { name: 'berth-sample.db' },
   operatorReportBackup: { place: '/backups', name: 'berth.db', begunAt: 1, bytes: 1, sha256: 'x' },
+  operatorUpdateRunner: { draining: true },
   operatorRevokeToken: { token: 'berth_unknown' },
   updateDeploymentExpiration: { expirationErrored: '1w' },
   updateProjectCrons: { enabled: false },
@@ -300,6 +305,7 @@ export function sampleRequest(route: Route, samples: Samples, path: Record<strin
     ...(route.operationId === 'operatorDeleteTeam' && { teamId: samples.rival.teamId }),
     ...(route.operationId === 'joinTeam' && { idOrSlug: samples.rival.teamId }),
     provider: 'bitbucket',
+    runner: RUNNER,
     domain: DOMAINS[route.operationId] ?? 'www.example.com',
     ...path,
   }

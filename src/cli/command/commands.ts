@@ -102,9 +102,10 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'doctor',
     summary: 'Check settings, keyring, database, DNS, email, directories, clock, ports and disk, and print what to do',
-    details: 'Exits with 1 when a check fails. Works whether or not the service runs.',
-    example: 'berth doctor',
-    load: async () => (await import('../../operations/doctor/doctor.ts')).doctorCommand,
+    options: { build: { about: 'also build a project of three lines, request its page and remove it' } },
+    details: `Exits with 1 when a check fails. Works whether or not the service runs; --build needs it. ${TOKEN}`,
+    example: 'berth doctor --build',
+    load: async () => (await import('./doctor.ts')).doctorOrBuild,
   },
   ...operatorCommands,
   {

@@ -74,6 +74,18 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
     listed('tokens', { search: value('search'), userId: value('user'), unusedSince: daysAgo(value('unused-days')) }),
   'token revoke': () => ({ method: 'POST', path: path('tokens', 'revoke'), body: { token: tokenOfStdin() } }),
   'token rm': ({ value }) => ({ method: 'DELETE', path: path('tokens', value('token')) }),
+  'runner list': () => ({ method: 'GET', path: path('runners') }),
+  'runner drain': ({ value }) => ({
+    method: 'PATCH',
+    path: path('runners', value('runner')),
+    body: { draining: true },
+  }),
+  'runner resume': ({ value }) => ({
+    method: 'PATCH',
+    path: path('runners', value('runner')),
+    body: { draining: false },
+  }),
+  'runner rm': ({ value }) => ({ method: 'DELETE', path: path('runners', value('runner')) }),
   'integration add': ({ value, all }) => ({
     method: 'POST',
     path: path('integrations'),

@@ -12,6 +12,7 @@ import { appendOwnLine } from '../builds/log.ts'
 import { acquireBuild, giveBack, type Holder } from '../builds/queue.ts'
 import { type BuildSettings, LEASE_TIMES, type Lease, LeaseRequest } from '../protocol/runner-protocol.ts'
 import { fault, json, readJson } from './answers.ts'
+import { recordRunner, takesBuilds } from './registry.ts'
 
 /** Another process may have queued a build, so one held request of this process asks the database this often. */
 const POLL_MS = 1000
@@ -57,6 +58,8 @@ export function openLeaseDesk(deps: Deps): LeaseDesk {
     async answer(request, response) {
       const body = await readJson(request, LeaseRequest, 'short')
       if ('answer' in body) return body.answer
+      const state = await recordRunner(deps, body.value)
+      if (state === 'removed' || state === 'full') return turnAway(state)
       const until = performance.now() + LEASE_TIMES.pollMs
       // A newcomer waits behind the others, of which one asks at a time.
       let asks = held.size() === 0
@@ -88,6 +91,12 @@ function giveBackUnsent(deps: Deps, lease: Lease, response: ServerResponse, wake
   else response.once('close', onClose)
 }
 
+/** The runner logs the sentence, and asks again. */
+function turnAway(state: 'removed' | 'full'): EdgeResponse {
+  if (state === 'full') return fault(503, 'busy', 'This Berth has 500 runners. Stop some, and this one gets builds.')
+  return fault(403, 'forbidden', 'The operator removed this runner. Start it again to use it (docs/runner.md).')
+}
+
 function none(isOver: boolean): EdgeResponse {
   const answer = { status: 204, headers: { 'cache-control': 'no-store' } as Record<string, string>, body: '' }
   // A waiting runner would call again on its connection, which would then never close.
@@ -103,8 +112,9 @@ async function nextLease(deps: Deps, runner: string): Promise<Lease | undefined>
     .where(sql<boolean>`state = 'waiting'`)
     .limit(1)
     .executeTakeFirst()
-  if (found === undefined) return undefined
+  if (found === undefined || !(await takesBuilds(deps.db.read, runner))) return undefined
   const acquired = await transactQueue(deps, async (ctx) => {
+    if (!(await takesBuilds(ctx.db, runner))) return undefined
     const found = await acquireBuild(ctx, runner, deps.config.builds)
     if (found !== undefined) await recordVariableRead(ctx, found.build)
     return found

@@ -4,6 +4,7 @@ import type { Deps } from '../../context.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
 import { failBuild, releaseBuild, transactQueue } from '../builds/end.ts'
+import { countEndedBuild } from '../builds/figures.ts'
 import { finishWithOutput } from '../builds/finish.ts'
 import { appendLog } from '../builds/log.ts'
 import { type Holder, moveDeployment, type Outcome, renewLease } from '../builds/queue.ts'
@@ -55,6 +56,7 @@ export async function answerFinish(deps: Deps, holder: Holder, request: Incoming
     return body.answer
   }
   const outcome = await finish(deps, holder, body.value)
+  if (outcome !== 'lease_lost') await countEndedBuild(deps, holder)
   return outcome === 'lease_lost' ? leaseLost() : json(200, {})
 }
 

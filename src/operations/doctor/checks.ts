@@ -12,6 +12,7 @@ import { openKeyring } from '../../platform/secrets/keyring.ts'
 import { checkKeys, describeKeyProblems } from '../backup/integrity.ts'
 import { checkAddress } from './address.ts'
 import { checkBackups } from './backups.ts'
+import { checkBuilds } from './builds.ts'
 import { checkCertificate } from './certificate.ts'
 import type { Check, Finding } from './finding.ts'
 import { checkKeyringCopy } from './keyring-copy.ts'
@@ -46,6 +47,7 @@ export const CHECKS: Record<string, Check> = {
   files: checkFiles,
   'sites server': checkSites,
   'names of sites': checkSuffixNames,
+  builds: checkBuilds,
   mail: checkMail,
 }
 

@@ -8,12 +8,16 @@ const MAX_MS = 5000
 type Asked = { settings(): Config; progress: { show(label: string, done: number, all: number): void; end(): void } }
 type Report = { data: { well: boolean; findings: Finding[] }; text: string; code: 0 | 1 }
 
-/** `berth doctor`: checks settings, files, ports and the database, for at most 5 s. Exit status 1 on an error. */
-export async function doctorCommand({ settings, progress }: Asked): Promise<Report> {
+/** `berth doctor`: checks settings, files, ports and the database, for at most 5 s, then `last`. Exit status 1 on an error. */
+export async function doctorCommand(
+  { settings, progress }: Asked,
+  last?: (config: Config) => Promise<Finding>,
+): Promise<Report> {
   const config = readSettings(settings)
   const findings =
     'is' in config ? [config] : await runChecks(config, (done, all) => progress.show('checking', done, all))
   progress.end()
+  if (last !== undefined && !('is' in config)) findings.push(await last(config))
   const wrong = findings.filter((finding) => finding.is === 'wrong').length
   const worries = findings.filter((finding) => finding.is === 'worry').length
   const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `no errors; warnings: ${worries}` : 'all is well'

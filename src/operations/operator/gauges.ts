@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
+import { type BuildFigures, readBuildFigures } from '../../delivery/builds/figures.ts'
 import type { Metrics } from '../../metrics.ts'
 import { droppedLines } from '../../platform/base/log.ts'
 import { VERSION } from '../../platform/base/version.ts'
@@ -73,10 +74,11 @@ async function readStore(deps: Deps): Promise<void> {
       storeBytes({ db: db.read, deps }),
       readBackupStatus(db.read, deps.config),
       readKeyringCopyStatus(db.read),
+      readBuildFigures(db.read, now),
     ]),
   )
   metrics.gauge('berth_store_up').value = counts === undefined ? 0 : 1
-  const [deliveries, mail, entries, bytes, backups, copies] = counts ?? []
+  const [deliveries, mail, entries, bytes, backups, copies, builds] = counts ?? []
   metrics.gauge('berth_deliveries_due').value = deliveries?.count ?? Number.NaN
   metrics.gauge('berth_deliveries_oldest_seconds').value = deliveries ? seconds(deliveries.oldest) : Number.NaN
   metrics.gauge('berth_mail_due').value = mail?.count ?? Number.NaN
@@ -85,6 +87,19 @@ async function readStore(deps: Deps): Promise<void> {
   metrics.gauge('berth_store_bytes').value = bytes ?? Number.NaN
   metrics.gauge('berth_keyring_copy_verified').value = copies ? Number(copies.missing.length === 0) : Number.NaN
   tellBackups(metrics, backups)
+  tellBuilds(metrics, builds, seconds)
+}
+
+function tellBuilds(
+  metrics: Metrics,
+  figures: BuildFigures | undefined,
+  seconds: (since: number | null) => number,
+): void {
+  metrics.gauge('berth_builds_waiting').value = figures?.waiting ?? Number.NaN
+  metrics.gauge('berth_builds_oldest_seconds').value = figures ? seconds(figures.oldest) : Number.NaN
+  metrics.gauge('berth_builds_running').value = figures?.running ?? Number.NaN
+  for (const state of ['active', 'draining'] as const)
+    metrics.gauge('berth_runners', state).value = figures?.runners[state] ?? Number.NaN
 }
 
 /** A missing time is 0, so that a rule on its age needs no second condition. */

@@ -173,4 +173,17 @@ export type BuildTables = {
   }
   /** A chunk of a build log: lines as compressed JSON in a file, which counts it in its `refs`. */
   build_log: { deployment_id: string; first_serial: number; lines: number; last_date: number; blob_id: number }
+  /** A process that asked for builds, as it named itself. It goes a day after its last request. */
+  runner: {
+    /** The random name of the process. */
+    name: string
+    hostname: string
+    version: string
+    first_seen_at: number
+    /** Of its requests for a build; written at most every 10 s. Beats show in `build.lease_until`. */
+    last_seen_at: number
+    /** It gets no build until the operator resumes it. */
+    drained_at: number | null
+    removed_at: number | null
+  }
 }

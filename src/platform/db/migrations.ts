@@ -54,6 +54,7 @@ import * as usage from './migrations/0176-usage.ts'
 import * as namesInOrder from './migrations/0190-names-in-order.ts'
 import * as builds from './migrations/0200-builds.ts'
 import * as buildOwners from './migrations/0210-build-owners.ts'
+import * as runners from './migrations/0211-runners.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -111,4 +112,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0190-names-in-order': namesInOrder,
   '0200-builds': builds,
   '0210-build-owners': buildOwners,
+  '0211-runners': runners,
 }

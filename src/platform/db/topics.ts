@@ -71,6 +71,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   output_blob: NOT_CACHED,
   build: NOT_CACHED,
   build_log: NOT_CACHED,
+  runner: NOT_CACHED,
   alias_mapping: NOT_CACHED,
   sign_in: NOT_CACHED,
   session: { of: { sessions: 'row.user_id' } },

@@ -1,0 +1,105 @@
+/** Builds in `berth doctor`: whether something builds, and why not. docs/runner.md. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { type BuildFigures, readBuildFigures } from '../../delivery/builds/figures.ts'
+import { pluralize } from '../../platform/base/text.ts'
+import { hasTable } from '../../platform/db/tables.ts'
+import { localNames } from '../../platform/tls/local-certificate.ts'
+import { runAsOf } from '../../sandbox/run-as.ts'
+import { trySandbox } from '../../sandbox/trial.ts'
+import type { Finding } from './finding.ts'
+import { withStore } from './store.ts'
+
+const about = 'builds'
+const START = 'start berth runner with the BERTH_RUNNER_TOKEN of this Berth: docs/runner.md, Set up a runner'
+const NONE: BuildFigures = { waiting: 0, oldest: null, running: 0, runners: { active: 0, draining: 0 } }
+
+/** Checks that runners ask for builds. Where none does, starts a sandbox here, because the missing runner may be of this machine. */
+export async function checkBuilds(config: Config): Promise<Finding[]> {
+  const { mode } = config.runner
+  if (mode === 'off') return well('off by BERTH_BUILDS: sources are refused, and vercel deploy --prebuilt works')
+  const figures = await readFigures(config)
+  const waits = `${pluralize(figures.waiting, 'build')} ${figures.waiting === 1 ? 'waits' : 'wait'}`
+  const { active, draining } = figures.runners
+  if (active > 0) return well(`${pluralize(active, 'runner')} asked for one within two minutes; ${waits}`)
+  if (draining > 0)
+    return [
+      {
+        about,
+        is: figures.waiting > 0 ? 'wrong' : 'worry',
+        found: `every runner is drained (${draining}); ${waits}`,
+        advice: 'berth runner resume <id>, or start another runner; berth runner list shows them',
+      },
+    ]
+  if (isBeside(config)) return besideFindings(mode, mode === 'trusted' ? undefined : await sentenceOfTrial(config))
+  const missing = settingMissing(config)
+  if (missing !== undefined) return missing
+  const here = mode === 'sandboxed' ? await sentenceOfTrial(config) : undefined
+  const found = `no runner asked for one within two minutes; ${waits}`
+  const ends = here === undefined ? '' : `. On this machine builds need a sandbox, and ${here}`
+  return [{ about, is: figures.waiting > 0 ? 'wrong' : 'worry', found: found + ends, advice: START }]
+}
+
+function well(found: string): Finding[] {
+  return [{ about, is: 'well', found }]
+}
+
+/** As before the first start, where the database lacks the tables or cannot be read: another check reports that. */
+async function readFigures(config: Config): Promise<BuildFigures> {
+  const read = withStore(config, async (db) =>
+    (await hasTable(db, 'runner')) ? readBuildFigures(db, Date.now()) : NONE,
+  )
+  return read.catch(() => NONE)
+}
+
+/** Whether `berth serve` starts a runner of its own: runner-process.ts. */
+function isBeside(config: Config): boolean {
+  return config.edge.port !== undefined && config.builds.runnerToken === undefined && localNames(config) !== undefined
+}
+
+/** `sentence`: why no sandbox starts; undefined where one does, or is not needed. */
+function besideFindings(mode: Config['runner']['mode'], sentence: string | undefined): Finding[] {
+  if (mode === 'trusted') return well('berth serve starts a runner, which builds as plain processes of its user')
+  if (sentence === undefined) return well(`berth serve starts a runner, and a sandbox starts as ${sandboxUser()}`)
+  return [
+    {
+      about,
+      is: mode === 'sandboxed' ? 'wrong' : 'worry',
+      found: `sources cannot be built here: ${sentence}`,
+      advice: 'docs/sandbox.md, A sandbox that does not start; vercel deploy --prebuilt works without builds',
+    },
+  ]
+}
+
+/** What keeps every runner away; undefined where runners may come. */
+function settingMissing({ runner, builds, edge }: Config): Finding[] | undefined {
+  // In the running service the mode is decided, and BERTH_BUILDS may not be set.
+  if (runner.mode === undefined && builds.mode === 'off')
+    return well('off: BERTH_BUILDS is not set, so sources are refused, and vercel deploy --prebuilt works')
+  const wrong = (found: string, advice: string): Finding[] => [{ about, is: 'wrong', found, advice }]
+  if (builds.runnerToken === undefined)
+    return wrong('BERTH_RUNNER_TOKEN is not set, so runners are refused', 'set it here and for each berth runner')
+  if (edge.port === undefined)
+    return wrong('BERTH_EDGE_PORT is off, and runners ask there', 'set BERTH_EDGE_PORT to a port: docs/runner.md')
+  return undefined
+}
+
+function sandboxUser(): string {
+  return process.getuid?.() === 0 ? 'the user of sandboxes' : userInfo().username
+}
+
+/** Why no sandbox starts as this user; undefined where one does. It leaves nothing. */
+async function sentenceOfTrial({ runner }: Config): Promise<string | undefined> {
+  const parent = mkdtempSync(join(tmpdir(), 'berth-doctor-'))
+  try {
+    chmodSync(parent, 0o711)
+    const trial = await trySandbox({ parent, runAs: runAsOf(runner.sandboxUser), network: runner.network })
+    return trial.works ? undefined : trial.sentence
+  } catch (error) {
+    return (error as Error).message
+  } finally {
+    rmSync(parent, { recursive: true, force: true })
+  }
+}
