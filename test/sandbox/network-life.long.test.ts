@@ -49,7 +49,7 @@ test('nothing of a sandbox with network outlives a supervisor that is killed at 
   t.diagnostic(`${running} of ${KILLS} ran when they were killed`)
 })
 
-test('a pasta that fails is told with what to do, and leaves nothing', { skip, timeout: 300_000 }, async (t) => {
+test('a pasta that fails is reported with what to do, and leaves nothing', { skip, timeout: 300_000 }, async (t) => {
   const parent = openParent(t)
   const pastas = () => processesWith(parent).length
   for (let attempt = 0; attempt < 10; attempt++) {
