@@ -37,7 +37,7 @@ type Place = {
 
 const NEVER = /^$/
 const ONCE = (path: RegExp) => path
-/** As long as what people use, and of characters that every field takes. */
+/** As long as what users choose, and of characters that every field takes. */
 const fresh = () => randomBytes(16).toString('hex')
 
 const OF_SETTINGS = { mailServer: fresh(), edge: fresh(), figures: fresh(), sites: fresh() }
@@ -86,11 +86,11 @@ onBothEngines(
       places.filter((place) => isLeak(secret, place)).map(({ kind, name }) => `${secret.name} in ${kind} ${name}`),
     )
     assert.deepEqual(found, [])
-    // The search finds what is there: each secret that may be told was told.
+    // The search finds what is there: each secret that may be sent was sent.
     for (const { name, value, told } of secrets.filter((one) => one.told !== NEVER)) {
       assert.ok(
         answers.some((answer) => told.test(answer.name) && answer.bytes.includes(value)),
-        `${name} was told nowhere`,
+        `${name} was sent nowhere`,
       )
     }
     const bytes = places.reduce((sum, place) => sum + place.bytes.length, 0)
@@ -106,7 +106,7 @@ function isLeak({ value, told, elsewhere = [] }: Secret, { kind, name, bytes }: 
   return spellings(value).some((spelling) => bytes.includes(spelling))
 }
 
-/** As it is, and as a careless program would write it. Of Base64 the middle, which no neighbour changes. */
+/** As it is, and as a careless program would write it. Of Base64 the middle, which no neighbor changes. */
 function spellings(value: string): string[] {
   const text = Buffer.from(value)
   const base64 = [0, 1, 2].map((shift) =>
@@ -270,7 +270,7 @@ async function settings(world: World, watched: (call: Call) => Call, keep: Keep)
   assert.equal((await scraper.try('GET', '/v9/projects')).status, 401)
 }
 
-/** A password by its link and a session by the password; a token that a person makes, tokens that are wrong. */
+/** A password by its link and a session by the password; a token that a user creates, tokens that are wrong. */
 async function people(world: World, watched: (call: Call) => Call, pages: World, keep: Keep): Promise<void> {
   const { userId } = world.credentials
   const link = await good(watched(world.operator)('POST', `/operator/v1/users/${userId}/password-link`))
@@ -280,7 +280,7 @@ async function people(world: World, watched: (call: Call) => Call, pages: World,
   keep('the link for a password', secret ?? '', /password-link$|\/set-password/, ['mail', 'store'])
   await session(pages, `/set-password?link=${secret}`, keep)
   const own = await good(watched(world.call)('POST', '/v3/user/tokens', { name: 'laptop' }))
-  keep('a token that a person made', own.body.bearerToken, /POST \/v3\/user\/tokens$/)
+  keep('a token that a user created', own.body.bearerToken, /POST \/v3\/user\/tokens$/)
   await watched(world.call)('DELETE', `/v3/user/tokens/${own.body.token.id}`)
   const wrong = watched(world.as(keep('a token that is none', fresh())))
   assert.equal((await wrong.try('GET', '/v9/projects')).status, 401)
@@ -293,7 +293,7 @@ async function people(world: World, watched: (call: Call) => Call, pages: World,
 /** Sets the password, signs in, with a wrong one first, and looks at pages. */
 async function session(pages: World, link: string, keep: Keep): Promise<void> {
   const browser = openClient(pages)
-  const password = keep('the password of a person', fresh())
+  const password = keep('the password of a user', fresh())
   await browser.get(link)
   assert.equal((await browser.post(link, { password, again: password })).status, 303)
   await browser.get('/sign-in')

@@ -43,7 +43,7 @@ function isShort(pieces: readonly number[], pieceMs: number | undefined): boolea
 
 /**
  * Measures in this thread, in ms: the processor time of a reading at a fifth of its size and at the whole, and its longest pieces until one is
- * short enough. A busy machine is slower, and pieces are told as if it were not.
+ * short enough. A busy machine is slower, and pieces are judged as if it were not.
  */
 export async function costsOf(small: Read, whole: Read, pieceMs: number | undefined): Promise<Costs> {
   // The first readings are those in which nothing was compiled yet.

@@ -57,7 +57,7 @@ function step(name: string): string {
   return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
 }
 
-/** What would tell of the inside: places in the program, its libraries, SQL. */
+/** What would reveal the inside: places in the program, its libraries, SQL. */
 const INSIDE = /\.ts:\d|\bat \w+ \(|node_modules|sqlite|postgres|kysely|constraint failed|syntax error at or near/i
 
 function faultOfRefusal(route: Route, { status, body }: ApiResponse): string | undefined {
@@ -65,5 +65,5 @@ function faultOfRefusal(route: Route, { status, body }: ApiResponse): string | u
   const declared = refusalsOf(route).some((key) => REFUSALS[key][0] === status && REFUSALS[key][1] === code)
   if (!declared) return `${status} ${code} is not declared`
   if (message.length === 0 || message.length > 1000) return `a sentence of ${message.length} characters`
-  return INSIDE.test(message) ? `it tells of the inside: ${message}` : undefined
+  return INSIDE.test(message) ? `it reveals the inside: ${message}` : undefined
 }

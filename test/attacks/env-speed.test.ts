@@ -23,7 +23,7 @@ async function time(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started
 }
 
-test('1,000 variables are listed in clear in under 40 ms', async (t) => {
+test('1,000 variables are listed in plaintext in under 40 ms', async (t) => {
   const world = await openWorld('sqlite')
   t.after(() => world.close())
   await full(world, 1000)
@@ -42,7 +42,7 @@ test('1,000 variables are listed in clear in under 40 ms', async (t) => {
   t.diagnostic(`median ${median(took).toFixed(1)} ms, best ${Math.min(...took).toFixed(1)} ms`)
   const { envs } = (await world.call('GET', `${URL}?decrypt=true`)).body
   assert.deepEqual([envs.length, envs[0].value], [1000, 'value number 999'])
-  // The best of many: a neighbour on this machine only ever makes it slower.
+  // The best of many: a neighbor on this machine only ever makes it slower.
   assert.ok(Math.min(...took) < MAX_LIST_MS)
 })
 

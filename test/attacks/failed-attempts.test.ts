@@ -1,4 +1,4 @@
-/** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
+/** An attacker who guesses a client secret for as long as it takes: nothing is found, and no other client notices. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
 import assert from 'node:assert/strict'
 import { newClientSecret } from '../../src/platform/base/ids.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -7,7 +7,7 @@ import { FULL, sayFigure } from './form.ts'
 
 const GUESSES = FULL ? 100_000 : 3000
 const AT_ONCE = 50
-/** Between two answers to right secrets; and the clock goes on, so that the count begins anew now and then. */
+/** Between two answers to right secrets; and the clock goes on, so that the count begins again now and then. */
 const BETWEEN = 1000
 const ATTACKER = '198.51.100.7'
 const CUSTOMER = '203.0.113.9'
@@ -38,7 +38,7 @@ onBothEngines(
       for (const address of [CUSTOMER, ATTACKER]) assert.equal(await ask(address, app.clientSecret), 200, address)
     }
     assert.deepEqual(counts, { 401: 10 * windows, 429: GUESSES - 10 * windows })
-    sayFigure(`client secrets [${world.engine}]: ${GUESSES} guesses, 0 right, ${counts[429]} of them told 429`)
+    sayFigure(`client secrets [${world.engine}]: ${GUESSES} guesses, 0 right, ${counts[429]} of them answered 429`)
   },
   { BERTH_RATE_LIMITS: 'on' },
 )

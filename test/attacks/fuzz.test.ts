@@ -23,7 +23,7 @@ type Field = {
   world: World
   samples: Samples
   callers: Record<Request['caller'], Call>
-  /** Ids and the like that answers told, newest first, by their prefix. */
+  /** Ids and the like from answers, newest first, by their prefix. */
   known: Map<string, string[]>
   ownTokenId: string
 }

@@ -1,4 +1,4 @@
-/** What an account of 41,000 projects pays for a page and a search, beside one of 20. docs/scaling.md. */
+/** What an account of 41,000 projects pays for a page and a search, compared with one of 20. docs/scaling.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore, tokenOf } from '../../scripts/bench/seed.ts'

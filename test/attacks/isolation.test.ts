@@ -1,6 +1,6 @@
 /**
  * Every public operation × who asks × what is named × for which team: what is not theirs is answered as what does not exist,
- * changes nothing, and tells nothing. The rule is written here by hand and not read from the code.
+ * changes nothing, and reveals nothing. The rule is written here by hand and not read from the code.
  */
 
 import assert from 'node:assert/strict'
@@ -175,7 +175,7 @@ function addressingsOf(route: Route, own: Tenant, foreign: Tenant): Addressing[]
 
 /** Both teams call a project so. */
 const SHARED = { idOrName: 'web', projectId: 'web' }
-/** Parts of a path that are no name of anything that somebody owns. */
+/** Parts of a path that do not name anything that a user owns. */
 const FIXED = new Set(['target', 'gitBranch', 'version', 'provider', 'name'])
 
 const OF_ACCOUNT_DOMAIN = /^\/v\d+\/domains\/:domain(\/(verification|claim))?$/
@@ -185,7 +185,7 @@ function idIn(route: Route, { samples }: Tenant): string {
   return new RegExp(`^${template}`).exec(unversionedPath(sampleRequest(route, samples).url))?.groups?.id ?? ''
 }
 
-/** What a person has, whatever team they act for: their tokens, and the teams that they are in. */
+/** What a user has, whatever team they act for: their tokens, and the teams that they are in. */
 const OF_PERSONS = /^\/(v\d+\/)?(user|teams)\b/
 
 type Case = { route: Route; principal: Principal; team: Team; addressing: Addressing }
@@ -207,7 +207,7 @@ onBothEngines('no request reaches anything of another team', async (world) => {
   }
   assert.equal(crossings.length, 0, `${crossings.length} crossings:\n${crossings.slice(0, 20).join('\n')}`)
   assert.equal(await digest(world), before, 'a request changed what is stored')
-  assert.ok(tally.reached > 0, 'the owner reached nothing: the matrix proves nothing')
+  assert.ok(tally.reached > 0, 'the owner reached nothing: the matrix shows nothing')
   const door = await strangersAtOtherDoors(world, principals, own)
   assert.equal(await digest(world), before, 'a request at another door changed what is stored')
   sayFigure(
@@ -235,7 +235,7 @@ function outcomeOf({ principal, team }: Case): Outcome {
   return principal.without === 'stranger' ? 'stranger' : 'refused'
 }
 
-/** What is their own, or is made anew, people may change. Tokens are everybody's own affair. */
+/** What users own, or create, they may change. Tokens belong to each user. */
 function wouldWrite(one: Case): boolean {
   const outcome = outcomeOf(one)
   if (one.route.method === 'GET' || one.addressing.names !== 'own') return false
@@ -300,7 +300,7 @@ async function judge(one: Case, ask: Ask, refusals: Map<string, string>, tally: 
     return
   }
   if (personal && principal.name.startsWith('a foreign OWNER')) return
-  // Of a name that is nobody's here some things can be told: an empty list, what the DNS says.
+  // Of a name that no account has here some things can be said: an empty list, what the DNS says.
   if (route.method !== 'GET') assert.ok(answer.status >= 400 && answer.status < 500, said)
   // Of its own team a narrow token misses the projects, and nothing else.
   const { path } = addressing
@@ -329,7 +329,7 @@ function tellsNothingOf({ mark, samples, teamId, ownerId, otherProjectId }: Tena
   for (const secret of [mark, ...ids]) assert.ok(!text.includes(secret), `${said}\ntells of ${secret}`)
 }
 
-/** At the doors of the operator and of apps everyone else is a stranger. */
+/** At the doors of the operator and of apps everyone else is unauthenticated. */
 async function strangersAtOtherDoors(
   world: World,
   principals: Principal[],

@@ -9,7 +9,7 @@ import { credentialsOf, newHome, processOnBothEngines, type RunningService, star
 import type { World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
-/** As many as a person may have open. */
+/** As many as a user may have open. */
 const PAGES_OF_ONE = 100
 const MEMBERS = 10
 const PAGES = PAGES_OF_ONE * MEMBERS
@@ -123,7 +123,7 @@ async function openMembers(running: RunningService, operator: Caller, teamId: st
   return members
 }
 
-/** Opens the page a thousand times. Each asks for itself again when it is told of a change, as a browser does. */
+/** Opens the page a thousand times. Each asks for itself again when it is notified of a change, as a browser does. */
 async function openPages({ address }: RunningService, members: Client[], page: string) {
   const since = stampOf((await members[0]!.get(page)).text)
   const cookies = members.map(({ cookies }) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
@@ -142,13 +142,13 @@ async function openPages({ address }: RunningService, members: Client[], page: s
       if (bytes.includes('text/event-stream')) open++
       if (!bytes.includes('event: change')) return
       asked++
-      // What is under way at the end of the test is cut off.
+      // What is in progress at the end of the test is cut off.
       fetch(`${address}${page}`, { headers: { cookie } })
         .then((answer) => answer.arrayBuffer())
         .catch(() => {})
     })
     sockets.push(socket)
-    // Pages are opened by people, and not all in one moment.
+    // Users open pages, and not all at once.
     if (n % 50 === 49) await sleep(20)
   }
   for (let waited = 0; open < PAGES; waited++) {

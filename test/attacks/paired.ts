@@ -1,5 +1,5 @@
 /**
- * Whether the time of an answer tells two kinds of request apart, on a machine that others use too. Both kinds are asked one right after the
+ * Whether the time of an answer distinguishes two kinds of request, on a machine that others use too. Both kinds are asked one right after the
  * other, in random order, so what the machine does meets both alike. The sign of each difference counts and not its size: one slow answer
  * weighs no more than another. docs/threats.md: Timing attacks.
  */
@@ -20,10 +20,10 @@ export function many(make: () => Request): Request[] {
   return Array.from({ length: KINDS }, make)
 }
 
-/** How fine it is. `pairs`: of requests, in two rounds. `leastUs`: a smaller median of the differences is no leak. `controlUs`: what takes so much longer must be seen. */
+/** How fine it is. `pairs`: of requests, in two rounds. `leastUs`: a smaller median of the differences is not a leak. `controlUs`: what takes so much longer must be seen. */
 export type Fineness = { pairs: number; leastUs: number; controlUs: number }
 
-/** Compares the kinds by twos, and a control. Throws where time tells two apart, or does not tell the control. */
+/** Compares the kinds by twos, and a control. Throws where time distinguishes two, or does not distinguish the control. */
 export async function mustNotTell(world: World, kinds: readonly [Kind, Kind][], fineness: Fineness): Promise<void> {
   const told: string[] = []
   for (const [left, right] of kinds) {
@@ -69,7 +69,7 @@ async function measure(world: World, left: Kind, right: Kind, pairs: number): Pr
 /** How long one of the requests takes, in µs. */
 async function time(world: World, { name, requests, spinUs }: Kind): Promise<number> {
   const request = requests[Math.floor(Math.random() * requests.length)]!
-  // What was remembered of the store is forgotten: whoever asks first learns the most.
+  // What was remembered of the store is evicted: the first request learns the most.
   await world.deps.db.write(async () => {})
   const before = performance.now()
   const { statusCode } = await world.app.inject(request)

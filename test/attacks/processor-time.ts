@@ -1,10 +1,10 @@
-/** Processor time of one thread: what other programs do beside a test changes it little. */
+/** Processor time of one thread: what other programs do next to a test changes it little. */
 
 /** How long one measurement runs at least: the time of one run is exact to some tenths of a ms. The first are shorter, and enough for most. */
 const MIN_MS = [4, 8, 16, 16, 16]
 
 /**
- * How many times as slow as where the bounds were set this process runs code like that of a reader, at least 1: a neighbour on the same core
+ * How many times as slow as where the bounds were set this process runs code like that of a reader, at least 1: a neighbor on the same core
  * makes all of it slower, and what fills memory more than what counts bytes.
  */
 export async function slowness(): Promise<number> {
@@ -70,7 +70,7 @@ export async function once(run: () => unknown, leastMs: number): Promise<number>
   }
 }
 
-/** The processor time of one run in ms. Where it is above `enough`, the least of five measurements, of which the last are longer: somebody else may have been in the caches. */
+/** The processor time of one run in ms. Where it is above `enough`, the least of five measurements, of which the last are longer: another process may have used the caches. */
 export async function costOf(run: () => unknown, enough: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (const leastMs of MIN_MS) {

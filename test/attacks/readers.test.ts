@@ -1,6 +1,6 @@
 /**
- * Reading what strangers send costs the one thread little, however it is made. docs/limits.md: Readers. It is measured here, where one file
- * runs at a time: beside others, and under coverage, the compiler is what takes the time. test/readers reads the same inputs once.
+ * Reading what unauthenticated clients send costs the one thread little, whatever its form. docs/limits.md: Readers. It is measured here, where one file
+ * runs at a time: next to others, and under coverage, the compiler is what takes the time. test/readers reads the same inputs once.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -18,7 +18,7 @@ const MAX_MS: Record<Reader['from'], number> = {
   command: Number.POSITIVE_INFINITY,
 }
 const SIZES = Array.from({ length: 10 }, (_, at) => (at + 1) / 10)
-/** The part of an input beside which all of it is looked at. */
+/** The part of an input that all of it is compared with. */
 const SMALL = 0.01
 /** How many times as much a byte of all of it may cost: the compiler makes the same code ten times as slow for a while, caches are left, and memory is collected. The square of the size would make it 100 times as much. */
 const MAX_GROWTH = 15
@@ -58,7 +58,7 @@ async function greatest(bytes: number, from: Reader['from'], worst: Worst): Prom
   for (const size of SIZES) {
     const read = await worst(Math.floor(bytes * size), world)
     const cost = await costOf(read, MAX_MS[from])
-    // A slow machine is asked beside what was slow.
+    // A slow machine is measured together with what was slow.
     const most = cost <= MAX_MS[from] ? cost : MAX_MS[from] * (await slowness())
     if (cost > most)
       return `${Math.floor(bytes * size)} bytes take ${cost.toFixed(2)} ms, and ${most.toFixed(1)} ms are allowed`
@@ -77,7 +77,7 @@ async function growth(bytes: number, worst: Worst): Promise<string | undefined> 
   return undefined
 }
 
-test('a form of a stranger costs the same few ms however it is made', async () => {
+test('a form of an unauthenticated client costs the same few ms whatever its content', async () => {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
   for (const [to, bytes] of [
     ['new', 256 * 1024],

@@ -81,7 +81,7 @@ async function foreignRows(
   return JSON.stringify([projects, domains, variables])
 }
 
-onBothEngines('a cursor of another team, and one with a bit turned, leads to nothing that is theirs', async (world) => {
+onBothEngines('a cursor of another team, and one with a bit turned, returns nothing of theirs', async (world) => {
   const own = await openTenant(world, 'alpha')
   const foreign = await openTenant(world, 'omega')
   const lists = PUBLIC.filter(
@@ -110,7 +110,7 @@ onBothEngines('a cursor of another team, and one with a bit turned, leads to not
 
 type Shape = { type?: string | string[]; properties?: Record<string, Shape>; items?: Shape; anyOf?: Shape[] }
 
-/** What the answer has and the body has not, with values that nobody else would write. */
+/** What the answer has and the body has not, with values that no other client would write. */
 function forged(reply: Shape, body: Shape): Record<string, unknown> {
   const told = reply.properties ?? {}
   const asked = body.properties ?? {}

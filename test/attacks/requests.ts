@@ -32,7 +32,7 @@ const word = fc.constantFrom('web', 'other', 'dev', 'main', 'team', 'staging', '
 const domain = label.map((name) => `${name}.example.com`)
 const scopes = fc.constantFrom('read:project', 'read-write:project', 'read-write:domain', 'read:user')
 
-/** What a field of this name is good with: fields that nobody could guess from their schema. */
+/** What a field of this name is good with: fields that cannot be guessed from their schema. */
 const GOOD: Record<string, fc.Arbitrary<unknown>> = {
   ...{ alias: domain, domain, name: fc.oneof(label, domain), redirect: domain, url: domain, slug: label },
   ...{ username: label, email: label.map((name) => `${name}@example.com`), key: fc.stringMatching(/^[A-Z_]{1,12}$/) },
@@ -217,7 +217,7 @@ const EXTRA = [
 
 const POLLUTING = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
 
-/** Texts that are no JSON, or that a careless parser reads in another way. */
+/** Texts that are not JSON, or that a careless parser reads in another way. */
 const RAW: ((text: string, at: number) => string | Buffer)[] = [
   (text, at) => text.slice(0, at % (text.length + 1)),
   (text) => `{"name":"a","name":"b",${text.slice(1)}`,

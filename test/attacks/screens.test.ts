@@ -15,7 +15,7 @@ import { onBothEngines } from '../support/world.ts'
 const HOST = 'berth.example'
 const HTTPS = { BERTH_PUBLIC_URL: `https://${HOST}` }
 const EVIL = 'evil.example'
-/** The health of the service begins checks that go on beside the request, and a stream goes on. */
+/** The health of the service begins checks that continue after the request, and a stream goes on. */
 const BESIDE = new Set(['showHealth', 'followPage'])
 const PAGES = SCREENS.filter(({ method }) => method === 'GET')
 const FORMS = SCREENS.filter(({ method }) => method === 'POST')
@@ -102,7 +102,7 @@ onBothEngines(
     const before = await digest(world)
     const attempts: [about: string, fields: Record<string, string>, headers: Record<string, string>][] = [
       ['no token', { form: '' }, {}],
-      ['the token of another person', { form: other.token() }, {}],
+      ['the token of another user', { form: other.token() }, {}],
       ['the token of a visitor', { form: visitor.token() }, {}],
       ['a longer token', { form: `${mine}x` }, {}],
       ['another origin', {}, { origin: `https://${EVIL}` }],
@@ -179,7 +179,7 @@ onBothEngines(
               const to = URL.parse(way, origin)
               assert.ok(
                 to !== null && to.host !== EVIL && /^(https|otpauth):$/.test(to.protocol),
-                `${screen.path}?${name}=${JSON.stringify(out)} leads to ${way}`,
+                `${screen.path}?${name}=${JSON.stringify(out)} redirects to ${way}`,
               )
               assert.ok(to.host === HOST || seen.location !== way, `${screen.path}?${name}: ${way}`)
             }
@@ -232,26 +232,23 @@ onBothEngines('another host in the request is in no address that is answered, an
   assert.ok(!made.text.includes(EVIL))
 })
 
-onBothEngines(
-  'a password alone, with a second factor to come, opens no page and no form of a person',
-  async (world) => {
-    const samples = await seedSamples(world)
-    const { recovery } = await setUpCodes(world, await openSignedInClient(world))
-    const thief = await openClientAfterPassword(world)
-    const before = await digest(world)
-    for (const screen of SCREENS.filter(({ auth }) => auth === 'person')) {
-      const path = pathOf(screen, valuesOf(screen.path, samples))
-      const seen = await (screen.method === 'GET' ? thief.get(path) : thief.post(path))
-      const isAsked = seen.status === 303 && seen.location.startsWith('/sign-in?return=')
-      const isKept = seen.status === 401 && /What you typed is kept/.test(seen.text)
-      // A stream is of nobody then, and leads nowhere.
-      const isSilent = screen.streams === true && seen.status === 204 && seen.text === ''
-      assert.ok(isAsked || isKept || isSilent, `${screen.method} ${screen.path}: ${seen.status} ${seen.location}`)
-    }
-    assert.equal(await digest(world), before)
-    assert.equal((await thief.post('/sign-in/code', { code: recovery[0]! })).status, 303, 'the step itself still waits')
-  },
-)
+onBothEngines('a password alone, with a second factor to come, opens no page and no form of a user', async (world) => {
+  const samples = await seedSamples(world)
+  const { recovery } = await setUpCodes(world, await openSignedInClient(world))
+  const thief = await openClientAfterPassword(world)
+  const before = await digest(world)
+  for (const screen of SCREENS.filter(({ auth }) => auth === 'person')) {
+    const path = pathOf(screen, valuesOf(screen.path, samples))
+    const seen = await (screen.method === 'GET' ? thief.get(path) : thief.post(path))
+    const isAsked = seen.status === 303 && seen.location.startsWith('/sign-in?return=')
+    const isKept = seen.status === 401 && /What you typed is kept/.test(seen.text)
+    // A stream then belongs to no user, and has no target.
+    const isSilent = screen.streams === true && seen.status === 204 && seen.text === ''
+    assert.ok(isAsked || isKept || isSilent, `${screen.method} ${screen.path}: ${seen.status} ${seen.location}`)
+  }
+  assert.equal(await digest(world), before)
+  assert.equal((await thief.post('/sign-in/code', { code: recovery[0]! })).status, 303, 'the step itself still waits')
+})
 
 /** What a page says, without what names the account that was asked for, and without the name of its forms, which is another one in each answer. */
 function anonymous({ status, location, text }: PageResponse, slug: string, client: Client): string {
@@ -262,7 +259,7 @@ function anonymous({ status, location, text }: PageResponse, slug: string, clien
 }
 
 onBothEngines(
-  'no page and no form of another account is there, and what it answers is what an account that nobody has answers',
+  'no page and no form of another account is there, and the answer is the one for an account that does not exist',
   async (world) => {
     const samples = await seedSamples(world)
     const client = await openSignedInClient(world)
@@ -284,7 +281,7 @@ onBothEngines(
   },
 )
 
-/** TABLE what a session alone must not open: secrets, ways in, people, and the service itself. */
+/** TABLE what a session alone must not open: secrets, sign-in methods, users, and the service itself. */
 const FRESH = [
   '/console/account/security/factors',
   '/console/account/security/factors/passkeys',
@@ -298,7 +295,7 @@ const FRESH = [
 ]
 
 onBothEngines(
-  'a stolen session without a proof of the last hour opens no secret, no other way in and no page of the operator',
+  'a stolen session without an authentication in the last hour opens no secret, no other sign-in method and no page of the operator',
   async (world) => {
     const samples = await seedSamples(world)
     const client = await openSignedInClient(world)

@@ -1,5 +1,5 @@
 /**
- * What the time of an answer tells about the ways in: links, codes, passkeys, and what a provider sends back. In the full form only. Wrong
+ * What the time of an answer reveals about the sign-in methods: links, codes, passkeys, and what a provider sends back. In the full form only. Wrong
  * passwords are left out: each takes one argon2id, whose time hides all else. docs/threats.md: Timing attacks.
  */
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ const ORIGIN = 'https://berth.example'
 
 // On SQLite alone: PostgreSQL is another process, and on a busy machine its noise hides what takes less than some milliseconds.
 if (FULL)
-  test('the time of an answer tells nothing about links, codes, passkeys and answers of a provider that are nearly right', async (t) => {
+  test('the time of an answer reveals nothing about links, codes, passkeys and answers of a provider that are nearly right', async (t) => {
     const standIn = await startStandIn()
     t.after(() => standIn.close())
     const world = await openWorld('sqlite', { ...standIn.settings, BERTH_PUBLIC_URL: ORIGIN })
@@ -31,7 +31,9 @@ if (FULL)
     }
   })
 else
-  sayFigure('timing of the sign-in: LEFT OUT of the short form, for a few samples tell nothing; npm run test:attacks')
+  sayFigure(
+    'timing of the sign-in: LEFT OUT of the short form, because a few samples show nothing; npm run test:attacks',
+  )
 
 async function kindsOf(world: World): Promise<[Kind, Kind][]> {
   const { welcome, reset } = await linksOf(world)
@@ -67,7 +69,7 @@ async function kindsOf(world: World): Promise<[Kind, Kind][]> {
   ]
 }
 
-/** The secrets of two links that work. The first person has one of the first start, somebody else one that sets a password. */
+/** The secrets of two links that work. The first user has one of the first start, another user one that sets a password. */
 async function linksOf(world: World) {
   const person = await world.user('ada')
   const { body } = await world.operator('POST', `/operator/v1/users/${person.id}/password-link`)
@@ -75,7 +77,7 @@ async function linksOf(world: World) {
   return { welcome: secretIn(world.credentials.welcome), reset: secretIn(body.url) }
 }
 
-/** Somebody has codes and a passkey. One browser waits for the second step; one is new, and has an answer of the passkey to its challenge. */
+/** A user has codes and a passkey. One browser waits for the second step; one is new, and has an answer of the passkey to its challenge. */
 async function openPeople(world: World) {
   const client = await openSignedInClient(world, (await world.user('bea')).id, 'bea')
   const phone = await setUpCodes(world, client)

@@ -1,4 +1,4 @@
-/** Somebody who wants to get in as another person: guesses from many addresses, locks as a weapon, planted cookies, and other ways around the second factor. docs/threats.md. */
+/** An attacker who wants to sign in as another user: guesses from many addresses, locks as a weapon, planted cookies, and other ways around the second factor. docs/threats.md. */
 import assert from 'node:assert/strict'
 import { startSession } from '../../src/accounts/sign-in/sessions.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
@@ -42,7 +42,7 @@ async function lockOut(world: World, name: string): Promise<void> {
 }
 
 onBothEngines(
-  'guesses of one person from many addresses are counted as one: ten of them, and the right one opens nothing',
+  'guesses of one user from many addresses are counted as one: ten of them, and the right one opens nothing',
   async (world) => {
     const ada = await world.user('ada')
     const client = await openSignedInClient(world, ada.id, 'ada')
@@ -56,7 +56,7 @@ onBothEngines(
     assert.deepEqual(new Set(guesses.map(({ status }) => status)), new Set([403]))
     for (const code of [phone.next(), phone.recovery[0]!])
       assert.equal((await waiting[0]!.post('/sign-in/code', { code })).status, 403, 'locked: a right code too')
-    // The page that confirms is no way around the lock, for whoever has a session.
+    // The page that confirms does not bypass the lock, for a client with a session.
     world.deps.clock.set(world.deps.clock.now() + 15 * 60_000)
     await lockOut(world, 'ada')
     await client.get('/confirm')
@@ -66,7 +66,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'one address guesses at many people and in many ways, and its failures are one count; another address is let in',
+  'one address guesses at many users and in many ways, and its failures are one count; another address is admitted',
   async (world) => {
     const people = await Promise.all(['ada', 'bea', 'cy'].map((name) => world.user(name)))
     for (const { id } of people) await seedPassword(world, id)
@@ -91,7 +91,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever locks somebody out by wrong passwords keeps them from no session, no passkey and no link',
+  'locking a user out by wrong passwords keeps them from no session, no passkey and no link',
   async (world) => {
     const client = await openSignedInClient(world)
     await client.get(FACTORS)
@@ -115,7 +115,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where passwords are off a link and a code sign in, wrong codes lock, and nobody locks them by passwords',
+  'where passwords are off a link and a code sign in, wrong codes lock, and passwords do not lock them',
   async (world) => {
     const ada = await world.user('ada')
     const enter = async () => {
@@ -131,7 +131,7 @@ onBothEngines(
     const { client } = await enter()
     assert.equal(await isIn(client), false)
     await client.get('/sign-in/code')
-    assert.equal((await client.post('/sign-in/code', { code: phone.next() })).status, 303, 'nobody locked the codes')
+    assert.equal((await client.post('/sign-in/code', { code: phone.next() })).status, 303, 'the codes are not locked')
     assert.ok(await isIn(client))
     const { client: guesser } = await enter()
     await guesser.get('/sign-in/code')
@@ -152,7 +152,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a suspended person comes in by nothing: no link of before, no welcome, no session that is still there',
+  'a suspended user cannot sign in: by no earlier link, no welcome link, no session that is still there',
   async (world) => {
     const { userId, welcome } = world.credentials
     const ada = await world.user('ada')

@@ -1,4 +1,4 @@
-/** Attacks on the sign-in by a provider: a sign-in that somebody else began, a code of somebody else, made-up answers, and a letter as the way around a second factor. docs/threats.md. */
+/** Attacks on the sign-in by a provider: a sign-in that another user began, a code of another user, made-up answers, and an email as the way around a second factor. docs/threats.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { type Client, openClient, openSignedInClient, pathOf } from '../support/clients/browser-client.ts'
@@ -18,13 +18,13 @@ async function isIn(client: Client): Promise<boolean> {
   return (await client.get('/invitations')).status === 200
 }
 
-/** Begins a sign-in in this browser, as this person at the provider. Gives where the provider sends it back to. */
+/** Begins a sign-in in this browser, as this user at the provider. Returns where the provider sends it back to. */
 async function begin(from: Pick<typeof provider, 'visit'>, client: Client, sub: string): Promise<string> {
   return pathOf(await from.visit((await client.get('/sign-in/sso')).location, sub))
 }
 
 onBothEngines(
-  'nobody is signed in as somebody else by an answer that another browser asked for, signed in or not',
+  'an answer that another browser asked for signs no user in as another one, signed in or not',
   async (world) => {
     const attacker = openClient(world)
     const path = await begin(provider, attacker, 'eve')
@@ -61,7 +61,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a code of somebody else, and a parameter of the answer that is given twice, sign nobody in',
+  'a code of another user, and a parameter of the answer that is given twice, sign no user in',
   async (world) => {
     const [attacker, victim] = [openClient(world), openClient(world)]
     const mine = await begin(provider, attacker, 'eve')
@@ -83,7 +83,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what somebody chose as their address at the provider is nobody else’s here, and is no fault',
+  'the address that a user chose at the provider is not another user’s here, and causes no error',
   async (world) => {
     const members = `/v1/teams/${world.credentials.teamId}/members` as const
     assert.equal((await world.call('POST', members, { email: 'mike@example.com', role: 'OWNER' })).status, 200)
@@ -120,7 +120,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what somebody chose as their name at the provider makes a person with a name and a username of the rule',
+  'the name that a user chose at the provider creates a user with a name and a username of the rule',
   async (world) => {
     const odd = [
       { name: '\0', preferred_username: '\0' },
@@ -152,7 +152,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'made-up answers make Berth ask the provider only so often, and another address is let in meanwhile',
+  'made-up answers make Berth ask the provider only so often, and another address is admitted meanwhile',
   async (world) => {
     const from = (remoteAddress: string): World => {
       const inject = (asked: object) => world.app.inject({ ...asked, remoteAddress })
@@ -171,14 +171,18 @@ onBothEngines(
     assert.equal(standIn.asked.length - before, 4)
     for (let at = 0; at < 6; at++) {
       const client = openClient(from('198.51.100.8'))
-      assert.equal((await signInBy(standIn, client, 'eve')).status, 303, 'whoever is let in takes nothing of it')
+      assert.equal(
+        (await signInBy(standIn, client, 'eve')).status,
+        303,
+        'a client that is admitted consumes nothing of it',
+      )
     }
   },
   { ...standIn.settings, BERTH_RATE_LIMITS: '{"sign-in-failures": {"total": 4, "seconds": 3600}}' },
 )
 
 onBothEngines(
-  'whoever reads the mail of a person with a second factor ties nobody to them: the factor is asked for first',
+  'an attacker who reads the mail of a user with a second factor connects no account to them: the factor is asked for first',
   async (world) => {
     const { clock } = world.deps
     const ada = await world.user('ada')
@@ -198,7 +202,7 @@ onBothEngines(
     await other.get('/invitations')
     assert.deepEqual([(await other.get(link)).status, (await other.post(link)).status], [403, 403])
     assert.deepEqual(await world.deps.db.read.selectFrom('identity').select('sub').execute(), [])
-    // The person does it, where they gave the factor of late.
+    // The user does it, where they recently gave the factor.
     clock.set(clock.now() + 2 * 3_600_000)
     const confirm = `/confirm?return=${encodeURIComponent(link)}`
     assert.equal((await own.get(link)).location, confirm)

@@ -1,4 +1,4 @@
-/** What a change costs, beside all. docs/deploying-sites.md: Data of the sites server. */
+/** What a change costs, compared with all. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FactLine, readLine } from '../../src/delivery/protocol/snapshot.ts'

@@ -1,4 +1,4 @@
-/** Open pages as a way to hear what one may not: every way in which a right ends ends the stream within a second. docs/console.md: Live updates; docs/threats.md. */
+/** Open pages as a way to receive what a user may not: every way in which a right ends closes the stream within a second. docs/console.md: Live updates; docs/threats.md. */
 import assert from 'node:assert/strict'
 import {
   type Client,
@@ -19,7 +19,7 @@ const SECURITY = '/console/account/security'
 
 type Scene = { world: World; mate: { id: string }; client: Client; admin: Client }
 
-/** TABLE how the right of somebody to hear of a team's project ends. */
+/** TABLE how the right of a user to be notified of a team's project ends. */
 const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
   'the operator suspends them': ({ world, mate }) =>
     world.operator.try('PATCH', `/operator/v1/users/${mate.id}`, { suspended: true }),
@@ -36,7 +36,7 @@ const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
     await elsewhere.get(SECURITY)
     await elsewhere.post(`${SECURITY}/sessions/others/end`)
   },
-  'their password is set anew': ({ world, mate }) => seedPassword(world, mate.id, 'another long password'),
+  'their password is set again': ({ world, mate }) => seedPassword(world, mate.id, 'another long password'),
   'the operator removes their second factors': async ({ world, mate, client }) => {
     await setUpCodes(world, client)
     await world.operator('DELETE', `/operator/v1/users/${mate.id}/second-factors`)
@@ -48,8 +48,7 @@ const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
   },
   'the project is deleted': ({ world }) =>
     world.call.try('DELETE', `/v9/projects/shared?teamId=${world.credentials.teamId}`),
-  'the person is removed': ({ world, mate }) =>
-    world.operator.try('DELETE', `/operator/v1/users/${mate.id}?force=true`),
+  'the user is removed': ({ world, mate }) => world.operator.try('DELETE', `/operator/v1/users/${mate.id}?force=true`),
 }
 
 for (const [way, end] of Object.entries(WAYS))
@@ -70,7 +69,7 @@ for (const [way, end] of Object.entries(WAYS))
     const ended = performance.now()
     await eventually(async () => stream.isOver())
     assertWithin(performance.now() - ended, 1000)
-    assert.equal(others.isOver(), way === 'the project is deleted', 'nobody else stops hearing')
+    assert.equal(others.isOver(), way === 'the project is deleted', 'no other user stops receiving')
     const heard = stream.told.length
     const changed = await world.call.try('PATCH', `/v9/projects/shared?${team}`, { framework: 'nextjs' })
     assert.equal(changed.status, way === 'the project is deleted' ? 404 : 200)
@@ -79,7 +78,7 @@ for (const [way, end] of Object.entries(WAYS))
     assert.ok([204, 403, 404].includes(again.status), String(again.status))
   })
 
-/** TABLE addresses that name an account of somebody else to whoever reads them carelessly. */
+/** TABLE addresses that name an account of another user to a careless reader. */
 const SPELLINGS = [
   '/console/t/rival',
   '/console/t/rival%2f..%2fadmin',
@@ -104,9 +103,9 @@ onBothEngines('no spelling of an address opens the stream of another account', a
   )
   for (const { status } of streams) assert.ok([200, 400, 404].includes(status), String(status))
   const open = streams.filter(({ status }) => status === 200)
-  assert.ok(open.length > 0, 'some name an account of the person too')
+  assert.ok(open.length > 0, 'some name an account of the user too')
   assert.equal((await rival.call('POST', '/v10/projects', { name: 'theirs' })).status, 200)
-  // What the person changes afterwards is told, so what came before it was told too, or never is.
+  // What the user changes afterwards is sent, so what came before was sent too, or never is.
   assert.equal((await world.call('POST', '/v10/projects', { name: 'mine' })).status, 200)
   const own = `projects ${world.credentials.userId}`
   await eventually(async () => open.every(({ told }) => told.some(({ data }) => data.changed?.includes(own))))

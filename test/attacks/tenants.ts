@@ -1,4 +1,4 @@
-/** Two teams that hold the same things under their own names, and nobody of one has any business in the other. */
+/** Two teams that hold the same things under their own names, and no user of one has access to the other. */
 
 import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
@@ -99,7 +99,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     teamId,
     accountId: teamId,
     domain,
-    // Whoever has a code may take the project: it is no name.
+    // A user with a code may take the project: it is not a name.
     code: 'nosuch',
     deploymentId,
     deliveryId,

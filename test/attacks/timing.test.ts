@@ -1,6 +1,6 @@
 /**
- * What the time of an answer tells: two kinds of request in random turn, each measured, and Welch's t of what they took. In the full
- * form only: a few samples tell nothing. docs/spec/reliability.md T38; docs/threats.md: Timing attacks.
+ * What the time of an answer reveals: two kinds of request in random turn, each measured, and Welch's t of what they took. In the full
+ * form only: a few samples show nothing. docs/spec/reliability.md T38; docs/threats.md: Timing attacks.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -24,7 +24,7 @@ type Kind = { name: string; requests: Request[]; spinUs?: number }
 
 if (FULL)
   onBothEngines(
-    'the time of an answer tells nothing about nearly right tokens and secrets, nor about ids of another team',
+    'the time of an answer reveals nothing about nearly right tokens and secrets, nor about ids of another team',
     async (world) => {
       world.deps.log.level = 'silent'
       const { slow, pairs } = await kindsOf(world)
@@ -40,9 +40,9 @@ if (FULL)
       assert.ok(control.differs, `${CONTROL_US[world.engine]} µs were not seen: ${control.text}`)
     },
   )
-else sayFigure('timing: LEFT OUT of the short form, for a few samples tell nothing; npm run test:attacks')
+else sayFigure('timing: LEFT OUT of the short form, because a few samples show nothing; npm run test:attacks')
 
-/** The pairs that must not be told apart; and one that must. */
+/** The pairs that must not be distinguished; and one that must. */
 async function kindsOf(world: World): Promise<{ pairs: [Kind, Kind][]; slow: [Kind, Kind] }> {
   const app = await seedIntegration(world)
   const { token } = world.credentials

@@ -28,7 +28,7 @@ async function isIn(client: Client): Promise<boolean> {
 
 type Way = (client: Client) => Promise<unknown>
 
-/** TABLE every way to begin a session, by people who are there. The browser is at no page yet. */
+/** TABLE every way to begin a session, by users who exist. The browser is at no page yet. */
 async function waysIn(world: World): Promise<Record<string, Way>> {
   const [ada, bea] = [await world.user('ada'), await world.user('bea')]
   await seedPassword(world, ada.id)
@@ -61,7 +61,7 @@ async function waysIn(world: World): Promise<Record<string, Way>> {
 }
 
 onBothEngines(
-  'every way in begins with a new secret, and whoever planted the former one is not in',
+  'every sign-in method begins with a new secret, and a planted former one opens nothing',
   async (world) => {
     for (const [way, enter] of Object.entries(await waysIn(world))) {
       const attacker = openClient(world)
@@ -141,7 +141,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a passkey that says the id of somebody else’s takes nothing of them, and signs in as nobody',
+  'a passkey with the id of another user’s changes nothing of theirs, and signs no user in',
   async (world) => {
     const register = async (client: Client, device: ReturnType<typeof openAuthenticator>, id?: Buffer) => {
       const options = optionsIn(await client.get(FACTORS))

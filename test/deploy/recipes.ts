@@ -8,7 +8,7 @@ import { root } from '../support/root.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a manifest is walked as JSON
 export type Json = any
 
-/** The documents of a YAML file. Throws where it is no YAML, or says a key twice. */
+/** The documents of a YAML file. Throws where it is not YAML, or says a key twice. */
 export function documentsOf(file: string): Json[] {
   return parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => {
     if (document.errors.length > 0) throw document.errors[0]
@@ -38,7 +38,7 @@ export function metricsIn(expr: string): string[] {
   for (const name of names) {
     const known =
       name === 'up' || Object.hasOwn(METRICS, name.replace(/_(bucket|sum|count)$/, '')) || Object.hasOwn(METRICS, name)
-    if (!known) throw new Error(`${name} is no figure of src/metrics.ts: ${expr}`)
+    if (!known) throw new Error(`${name} is not a figure of src/metrics.ts: ${expr}`)
   }
   return names
 }

@@ -63,7 +63,7 @@ test('Berth makes no system call that the unit refuses', { skip: lacks ?? false,
   assert.equal((await operator('POST', '/operator/v1/backups', {})).status, 202)
   for (const path of ['/healthz', '/readyz', '/sign-in', '/docs'])
     assert.ok((await fetch(running.address + path)).ok, path)
-  // strace hands the signal of its own on to what it runs only when it ends by itself: the child is asked.
+  // strace hands the signal of its own on to what it runs only when it ends on its own: the child is asked.
   const pid = Number(readFileSync(join(home.folder, 'berth.db-pid'), 'utf8').split(' ')[0])
   const closed = new Promise((resolve) => running.child.on('close', resolve))
   process.kill(pid, 'SIGTERM')

@@ -13,9 +13,9 @@ const ASK_MS = 500
 
 export type Cluster = {
   nodes: Node[]
-  /** The name of the node that leads by what etcd says, and by which key; undefined while nobody does. */
+  /** The name of the node that leads according to etcd, and the key that says it; undefined without a leader. */
   leader(): Promise<string | undefined>
-  /** Waits until one leads that is not `before`. Gives the node and the moment. */
+  /** Waits until one leads that is not `before`. Returns the node and the time. */
   newLeader(before: string): Promise<{ node: Node; at: number }>
   /** Waits until the leader has two standbys that stream, one of them synchronous and next to lead where replication is synchronous. */
   healed(): Promise<Node>
@@ -117,7 +117,7 @@ function startEtcd(node: Node, nodes: Node[]): void {
     'initial-cluster': peers,
     'initial-cluster-state': 'new',
     'enable-v2': 'true',
-    // Else a member that comes back makes the others vote anew, and Patroni loses its leader once more.
+    // Else a member that comes back makes the others vote again, and Patroni loses its leader once more.
     'pre-vote': 'true',
   }
   const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
@@ -183,8 +183,8 @@ async function fromEtcd(nodes: Node[], path: string): Promise<Told> {
 }
 
 /**
- * The standby that etcd says may lead after the leader. PostgreSQL tells of a synchronous standby a moment before: a leader that is killed between
- * the two is followed by nobody.
+ * The standby that etcd says may lead after the leader. PostgreSQL reports a synchronous standby slightly earlier: a leader that is killed between
+ * the two has no successor.
  */
 async function nextLeader(nodes: Node[], { name }: Node): Promise<string | undefined> {
   const said = (await fromEtcd(nodes, `keys/service/${SCOPE}/sync`))?.node?.value

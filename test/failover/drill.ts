@@ -17,7 +17,7 @@ const REFUSALS_MS = 10_000
 const LANES = 4
 /** How long the load goes on before the node that failed comes back. */
 const AFTER_MS = 3000
-/** What was answered where the database was away. A full disk says that nothing was stored. */
+/** What was answered where the database was unavailable. A full disk says that nothing was stored. */
 const ALLOWED = /^(503 (unavailable|busy)|507 storage_full)$/
 
 /** What came of a fault on one way. Each cycle has its seconds. */
@@ -160,7 +160,7 @@ export async function mustLose(
   await cluster.setSynchronous(true)
   run.found.acknowledged += own.acknowledged
   run.found.notes.push(`${own.lost} of ${own.acknowledged} acknowledged writes were lost, as they must be`)
-  if (own.lost === 0) run.found.broken.push('asynchronous replication lost nothing, so the drill proves nothing')
+  if (own.lost === 0) run.found.broken.push('asynchronous replication lost nothing, so the drill shows nothing')
 }
 
 /** The figures of a way before its first cycle. */

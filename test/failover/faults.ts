@@ -17,7 +17,7 @@ export const LEADER_FAULTS: readonly LeaderFault[] = [
   { name: 'kill -9 of PostgreSQL', make: killPostgres, times: [10, 2] },
   { name: 'kill -9 of PostgreSQL and Patroni', make: killBoth, times: [10, 1] },
   { name: 'frozen (SIGSTOP)', make: freeze, times: [4, 1] },
-  { name: 'cut off from everybody', make: cutFromAll, times: [4, 1] },
+  { name: 'cut off from all others', make: cutFromAll, times: [4, 1] },
   { name: 'cut off from its peers alone', make: cutFromPeers, times: [4, 1] },
   { name: 'disk full', make: fillDisk, times: [2, 0] },
   { name: 'switch-over by command', make: switchOver, times: [4, 1] },
@@ -47,7 +47,7 @@ async function cutFromAll(_: Cluster, leader: Node) {
   return () => joinAgain(leader)
 }
 
-/** Clients still reach it: what it acknowledges now, nobody else has. */
+/** Clients still reach it: what it acknowledges now, no other node has. */
 export async function cutFromPeers(_: Cluster, leader: Node) {
   cutOff(leader, 'peers')
   return () => joinAgain(leader)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 /** The clients are here: Berth, HAProxy, pgbouncer and the drill. */
 const HOST = '10.77.0.1'
-/** What a long run writes, and the log that a node needs that was away. */
+/** What a long run writes, and the log that a node needs after it was unavailable. */
 const DISK_MB = 800
 
 export type Node = { name: string; address: string; folder: string; patroni?: ChildProcess | undefined }
@@ -32,7 +32,7 @@ export function makeNodes(folder: string): Node[] {
   })
 }
 
-/** Starts a program on a node, or beside the clients, as the user of PostgreSQL. What it says goes into `log`. */
+/** Starts a program on a node, or next to the clients, as the user of PostgreSQL. What it says goes into `log`. */
 export function startAs(words: string[], log: string, node?: Node): ChildProcess {
   const file = openSync(log, 'a')
   chmodSync(log, 0o644)
@@ -45,7 +45,7 @@ export function startAs(words: string[], log: string, node?: Node): ChildProcess
   return child
 }
 
-/** Cuts a node off: from everybody, or from its `peers` alone. What it says to itself goes on. */
+/** Cuts a node off: from all others, or from its `peers` alone. What it says to itself goes on. */
 export function cutOff(node: Node, from: 'everybody' | 'peers'): void {
   const rules = ['input', 'output'].flatMap((way) => {
     const [side, device] = way === 'input' ? ['saddr', 'iifname'] : ['daddr', 'oifname']

@@ -1,4 +1,4 @@
-/** The ways from Berth to whoever leads: HAProxy, which asks Patroni; and pgbouncer in front of it. Two Berths on each. */
+/** The ways from Berth to the leader: HAProxy, which asks Patroni; and pgbouncer in front of it. Two Berths on each. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Run } from '../faults/fault.ts'

@@ -41,7 +41,7 @@ test('a bad setting ends the program with 78 and a line that names it, and nothi
     }
   }
   await Promise.all(
-    // What is thrown is told in one place, so few are asked of the program.
+    // What is thrown is reported in one place, so few are asked of the program.
     ['PORT', 'DATABASE_URL'].map(async (name) => {
       const value = bad[name]![0]
       const { code, out, err } = await runUntilExit(t, home, { [name]: value! })

@@ -1,4 +1,4 @@
-/** Compiled code is run as it is found, so it is kept where nobody else can write, or nowhere. docs/operations.md: Compile cache. */
+/** Compiled code is run as it is found, so it is kept where no other user can write, or nowhere. docs/operations.md: Compile cache. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'

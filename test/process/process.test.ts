@@ -15,7 +15,7 @@ import {
 } from '../support/process.ts'
 import { root } from '../support/root.ts'
 
-/** Runs the `curl` line of the greeting as a person would: pasted into bash. */
+/** Runs the `curl` line of the greeting as a user would: pasted into bash. */
 function paste(out: string): { name: string } {
   const line = /^ {2}(curl .*)$/m.exec(out)?.[1]?.replace('curl ', 'curl -s ') ?? assert.fail(out)
   return JSON.parse(execFileSync('bash', ['-c', line], { cwd: root, encoding: 'utf8', timeout: 300_000 }))
@@ -34,7 +34,7 @@ processOnBothEngines(
     assert.match(first.out(), /^First start: .*credentials\.json'?$/m)
     assert.equal(paste(first.out()).name, 'hello')
     assert.equal(statSync(join(home.folder, 'credentials.json')).mode & 0o777, 0o600)
-    assert.equal(statSync(home.folder).mode & 0o077, 0, 'nobody else reads the folder')
+    assert.equal(statSync(home.folder).mode & 0o077, 0, 'no other user reads the folder')
     for (const file of readdirSync(home.folder)) assert.equal(statSync(join(home.folder, file)).mode & 0o077, 0, file)
     assert.equal(await first.kill('SIGTERM'), 0)
     assert.equal(first.err(), '')

@@ -59,7 +59,7 @@ processOnBothEngines(
     await eventually(() => visits > before + 200)
     isOver = true
     await Promise.all(visitors)
-    assert.equal((await first.visit('/new.html')).status, 503, 'nobody has visited it before')
+    assert.equal((await first.visit('/new.html')).status, 503, 'it was never visited before')
     await first.kill('SIGKILL')
     const second = await openSites(t, home, controlPlane)
     assert.equal((await second.visit()).text, 'here')

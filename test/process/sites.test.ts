@@ -1,4 +1,4 @@
-/** The sites server that a laptop has beside its service. docs/deploying-sites.md: Local use. */
+/** The sites server that a service on a laptop starts. docs/deploying-sites.md: Local use. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -45,7 +45,7 @@ test('a laptop has a sites server, which is started again when it is killed, and
   assert.deepEqual([page.status, page.headers['x-vercel-error']], [404, 'DOMAIN_NOT_FOUND'])
   const environment = readFileSync(`/proc/${first.pid}/environ`, 'utf8')
   assert.match(environment, /BERTH_SITES_TOKEN=\w{43}/)
-  assert.doesNotMatch(environment, /DATABASE_URL/, 'it is told nothing that opens the store')
+  assert.doesNotMatch(environment, /DATABASE_URL/, 'it gets nothing that opens the store')
   process.kill(first.pid, 'SIGKILL')
   const second = await sitesServerOf(running, 2)
   assert.notEqual(second.pid, first.pid)
@@ -61,7 +61,7 @@ test('a service that is killed takes its sites server along', { skip }, async (t
   await eventually(() => !isAlive(pid))
 })
 
-test('a service has a sites server on a laptop alone, and none where somebody turned it off or runs one', () => {
+test('a service has a sites server on a laptop alone, and none where the operator turned it off or runs one', () => {
   const given = (settings: Record<string, string>) => withSitesProcess(readConfig(settings))
   assert.match(given({})!.edge.sitesToken!, /^\w{43}$/)
   assert.notEqual(given({})!.edge.sitesToken, given({})!.edge.sitesToken)

@@ -26,7 +26,7 @@ function errorMessage(fields: Record<string, string>): Buffer {
   return Buffer.concat([head, body])
 }
 
-/** A port before a real PostgreSQL, on which nobody listens yet. Then the server is starting, and then it takes connections. */
+/** A port before a real PostgreSQL, on which no process listens yet. Then the server is starting, and then it takes connections. */
 async function openLater(t: TestContext, target: URL) {
   const port = await freePort()
   const sockets = new Set<Socket>()
@@ -69,7 +69,7 @@ async function openLater(t: TestContext, target: URL) {
   }
 }
 
-test('a start waits for a PostgreSQL on whose port nobody listens yet, and that is starting then, and says so [postgres]', {
+test('a start waits for a PostgreSQL on whose port no process listens yet, and that is starting then, and says so [postgres]', {
   timeout: 600_000,
 }, async (t) => {
   const home = await newHome(t, 'postgres')

@@ -1,4 +1,4 @@
-/** What people start can be stopped, however they started it. docs/operations.md: Start and stop. */
+/** What users start can be stopped, however they started it. docs/operations.md: Start and stop. */
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const PLAIN = [process.execPath, join(root, 'bin', 'berth.mjs')]
 const WAYS: { way: string; words: string[]; signal: NodeJS.Signals; code: number | null }[] = [
   { way: 'npm start', words: ['npm', 'start', '--silent'], signal: 'SIGTERM', code: 0 },
   { way: 'npm start', words: ['npm', 'start', '--silent'], signal: 'SIGINT', code: 0 },
-  // npm tells what its shell ended by; the service itself is nobody's child by then.
+  // npm reports how its shell ended; the service itself has no parent by then.
   { way: 'npx berth serve', words: ['npx', 'berth', 'serve'], signal: 'SIGTERM', code: null },
   { way: 'node bin/berth.mjs', words: PLAIN, signal: 'SIGTERM', code: 0 },
   { way: 'node bin/berth.mjs', words: PLAIN, signal: 'SIGINT', code: 0 },

@@ -76,7 +76,7 @@ async function askOnceClosed(t: TestContext): Promise<string | undefined> {
   const { token } = credentialsOf(home)
   const inside = connect(Number(port), hostname)
   await once(inside, 'connect')
-  // Answered after it came in, so it was let in.
+  // Answered after it came in, so it was admitted.
   await sendRequest(running, token, 'GET', '/v9/projects')
   const ended = running.kill('SIGTERM')
   const isOpen = () =>

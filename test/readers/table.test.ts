@@ -1,4 +1,4 @@
-/** src/readers.ts names every place where something of a stranger is read, and its limits hold. docs/limits.md: Readers. */
+/** src/readers.ts names every place where something of an unauthenticated client is read, and its limits hold. docs/limits.md: Readers. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const TABLE: Readonly<Record<string, Reader>> = READERS
 const LISTED = new Set(Object.values(TABLE).flatMap(({ files }) => files))
 
 /**
- * TABLE what code has that reads bytes of others -> the files that have it besides those of the table, and why.
+ * TABLE what code has that reads bytes of others -> the files that have it in addition to those of the table, and why.
  * A file that is named without need fails too.
  */
 const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> }[] = [
@@ -62,7 +62,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
   },
 ]
 
-/** What Berth does not read. Whoever adds it adds a row. */
+/** What Berth does not read. A change that adds it adds a row. */
 const ABSENT = /multipart\/|x-forwarded-client-cert|getPeerCertificate|ssl-client|\bjwtVerify\b|\bdecodeJwt\b|busboy/i
 
 const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => ({
@@ -70,7 +70,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => ({
   text: readFileSync(join(root, path), 'utf8').replaceAll(/^\s*(?:\/\*\*|\*|\/\/).*$/gm, ''),
 }))
 
-test('what a stranger sends is read in the files of the table alone, and those that pass it on say so', () => {
+test('what an unauthenticated client sends is read in the files of the table alone, and those that pass it on say so', () => {
   for (const { sign, besides } of SIGNS) {
     const found = sources.filter(({ text }) => sign.test(text)).map(({ path }) => path)
     const unnamed = found.filter((path) => !LISTED.has(path) && !(path in besides))
@@ -123,7 +123,7 @@ test('docs/limits.md has a row for every reader, with its limits', () => {
 })
 
 onBothEngines(
-  'a large form of a stranger is not read before its sender is known, and one with too many fields is refused',
+  'a large form of an unauthenticated client is not read before its sender is known, and one with too many fields is refused',
   async (world) => {
     const stranger = openClient(world)
     const path = '/console/t/x/projects/y/variables'

@@ -154,7 +154,7 @@ function requestOf(body: string): BrowserRequest {
 }
 
 type ReadForm = (request: BrowserRequest) => unknown
-/** Of a stranger: read, and kept until they have signed in, which is the more of what may be done with it. */
+/** Of an unauthenticated client: read, and kept until they have signed in, which is the more of what may be done with it. */
 const keep: ReadForm = (request) =>
   saveForm(request, ['https://berth.example'], SCREEN, { session: undefined } as never)
 const take: ReadForm = (request) => readSubmittedForm(SCREEN, request).fields()
@@ -206,7 +206,7 @@ const Client = Type.Object({ client_id: Type.Optional(Type.String()), redirect_u
 /** As of many variables: whatever they hold, they are validated and copied. */
 const Many = Type.Array(Type.Unknown())
 const JSON_ITEMS = ['{}', '[]', '0', '""', '1e5', 'null', '{"a":1}', '"\\u0041"', '"é"', '[[[[[[[[]]]]]]]]', '-']
-/** Arrays of as many items as fit, and texts that are no JSON. */
+/** Arrays of as many items as fit, and texts that are not JSON. */
 function jsons(read: (text: string) => unknown): Record<string, Worst> {
   const reading =
     (make: (bytes: number) => string): Worst =>

@@ -114,7 +114,7 @@ async function mustServe(running: RunningService, home: ServiceHome): Promise<vo
   }
 }
 
-/** The projects of the first team in the console, as the first person sees them who follows the link of the first start. */
+/** The projects of the first team in the console, as the first user sees them who follows the link of the first start. */
 async function consolePage(address: string, welcome: string): Promise<string> {
   const cookies = new Map<string, string>()
   const ask = async (path: string, body?: URLSearchParams) => {

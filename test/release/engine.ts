@@ -11,7 +11,7 @@ const OF_THE_MACHINE = ['/sys', '/sys/fs/cgroup']
 
 type Process = { args: string[]; env: string[]; user: { uid: number; gid: number }; cwd: string }
 
-/** Why no engine runs here; undefined where one does. A machine may not let runc run anything, whoever asks. Throws as `lacking` does. */
+/** Why no engine runs here; undefined where one does. A machine may not let runc run anything, for any user. Throws as `lacking` does. */
 export function whyNoEngine(): string | undefined {
   if (!canRun('buildah', '--version') || !canRun('runc', '--version'))
     return skipReason('buildah with runc', 'buildah runc', 'who else runs the image')
@@ -38,7 +38,7 @@ export function whyNoEngine(): string | undefined {
 /** `run`: the words that run an image. `pid`: the process in it. `end`: ends it by force, if it is still there. */
 type Engine = { run: string[]; pid: () => number; end: () => void }
 
-/** Opens a layout below a folder. `data`: what is to be the volume; `env`: what the image is told beside what it says itself. */
+/** Opens a layout below a folder. `data`: what is to be the volume; `env`: what the image gets in addition to its own. */
 export function prepareImage(layout: string, folder: string, data: string, env: string[]): Engine {
   const buildah = (...words: string[]) => {
     const places = ['--root', join(folder, 'images'), '--runroot', join(folder, 'running'), '--storage-driver', 'vfs']
@@ -49,7 +49,7 @@ export function prepareImage(layout: string, folder: string, data: string, env: 
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim()
   }
-  // buildah names an image by its path, and takes capital letters for a fault of a name: the path is that from the folder above.
+  // buildah names an image by its path, and rejects capital letters in a name: the path is that from the folder above.
   const container = buildah('from', `oci:${basename(layout)}`)
   const { config } = JSON.parse(buildah('inspect', container)).OCIv1
   const [uid = 0, gid = 0] = config.User.split(':').map(Number)

@@ -66,9 +66,9 @@ test('the declarations are those of what is exported, and a wrong option is an e
     const berth: Berth = await startBerth({ port: 0, settings: { BERTH_TIMERS: 'off', DATABASE_URL: 'sqlite:x' } })
     const url: string = berth.url
     await berth.stop({ graceMs: 0 })
-    // @ts-expect-error: it is no option
+    // @ts-expect-error: it is not an option
     await startBerth({ ports: 1 })
-    // @ts-expect-error: it is no name of a setting
+    // @ts-expect-error: it is not the name of a setting
     await startBerth({ settings: { HOME: url } })\n`
   writeFileSync(join(folder, 'use.ts'), use)
   const words = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--types', '', 'use.ts']
@@ -81,7 +81,7 @@ test('the declarations are those of what is exported, and a wrong option is an e
   assert.equal(run('--input-type=module', '-e', asked).stdout, 'main,startBerth\n')
 })
 
-test('an older Node.js is told what to do', {
+test('a start with an older Node.js says what to do', {
   skip: olderNode() === undefined && 'this machine has no older one',
 }, () => {
   const { status, stderr } = spawnSync(olderNode()!, [join(folder, 'node_modules', '.bin', 'berth')], {

@@ -1,4 +1,4 @@
-/** What the papers of a release say of the parts of others, and the files for people who run Berth. docs/releasing.md. */
+/** What the papers of a release say of third-party parts, and the files for operators. docs/releasing.md. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { VERSION, whyNoArm64 } from './artefacts.ts'
 type Component = { name: string; version: string; purl: string; licenses: unknown[]; hashes?: object[] }
 const componentsOf = (parts: Part[]): Component[] => JSON.parse(billOfMaterials(VERSION, parts)).components
 
-/** The names and versions of the sections of a text of licences. */
+/** The names and versions of the sections of a text of licenses. */
 function sectionsOf(text: string): string[] {
   return text.split(`\n${'-'.repeat(80)}\n`).map((section) => {
     const [, title, licence, purl] = /^(\S+ \S+): (.+)\n(pkg:\S+)(?:\n|$)/.exec(section) ?? []
@@ -27,7 +27,7 @@ function sectionsOf(text: string): string[] {
   })
 }
 
-test('the bill of materials and the licences name every package whose modules are in the bundle, and nothing else of npm', async () => {
+test('the bill of materials and the licenses name every package whose modules are in the bundle, and nothing else of npm', async () => {
   const { packages } = await bundle(EXECUTABLE_ENTRY, VERSION)
   assert.deepEqual((await bundle(PACKAGE_ENTRY, VERSION)).packages, packages, 'the package holds the same')
   const parts = npmParts(packages)
@@ -70,7 +70,7 @@ const noDpkg = canRun('dpkg-query', '--version')
 const debian = { skip: process.arch !== 'x64' ? 'executables are made on x64' : noDpkg }
 
 test(
-  'every library of the image is of a Debian package that is named, with its licence and the texts that it refers to',
+  'every library of the image is of a Debian package that is named, with its license and the texts that it refers to',
   debian,
   () => {
     const libraries = (['x64', 'arm64'] as const).flatMap((arch) => librariesOf(process.execPath, arch))

@@ -85,7 +85,7 @@ test('a red test is refused', needsLibraries, () => {
 })
 
 test('a generated document that is stale is refused, also for a trial', needsLibraries, () => {
-  // The generated documents tell the version, which was changed by hand.
+  // The generated documents have the version, which was changed by hand.
   assert.match(refused('--no-tests'), /docs\/api\/openapi\.json is stale.*--check failed: see above/s)
 })
 

@@ -92,7 +92,7 @@ function blobOf({ digest, size }: Blob): Buffer {
 /** The image of a platform, as an engine finds it. */
 function imageOf(architecture: string) {
   const layout = JSON.parse(readFileSync(join(built, 'oci', 'index.json'), 'utf8'))
-  assert.equal(layout.manifests.length, 1, 'a program that is told no name takes the only one')
+  assert.equal(layout.manifests.length, 1, 'a program without a name takes the only one')
   const { manifests } = JSON.parse(blobOf(layout.manifests[0]).toString())
   const named = manifests.find((one: { platform: object }) =>
     isDeepStrictEqual(one.platform, { architecture, os: 'linux' }),
@@ -105,7 +105,7 @@ function imageOf(architecture: string) {
 
 for (const [architecture, arch] of Object.entries({ amd64: 'x64', arm64: 'arm64' }))
   test(
-    `the image for ${architecture} is a layout of which every hash holds, of a user who is nobody, and with a health check`,
+    `the image for ${architecture} is a layout of which every hash holds, of the user nobody, and with a health check`,
     x64,
     () => {
       const { config, layer } = imageOf(architecture)
@@ -150,12 +150,12 @@ exec chroot --userspec=${OWNER}:${OWNER} --groups= "$place/root" /berth "$@"`
 const canMount = isRoot && canRun('unshare', '--mount', 'true')
 const contained = canMount ? x64 : { skip: skipReason('unshare as root', 'util-linux', 'the file system of the image') }
 
-test('the image does its job as a user who is nobody, with nothing to write to but /data', contained, async (t) => {
+test('the image does its job as the user nobody, with nothing to write to but /data', contained, async (t) => {
   const folder = emptyFolder('image')
   const files = emptyFolder('image/root')
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
   chownSync(join(folder, 'data'), OWNER, OWNER)
-  // Whoever has no right to pass the folders above would not find the files.
+  // A user without the right to pass the folders above would not find the files.
   for (const above of [parent, folder]) chmodSync(above, 0o755)
   const { config, layer } = imageOf('amd64')
   execFileSync('tar', ['-x', '-C', files], { input: layer })
@@ -171,7 +171,7 @@ const noEngine = x64.skip ? undefined : whyNoEngine()
 const engine = noEngine === undefined ? x64 : { skip: noEngine }
 
 test(
-  'other programs open the image and run it as it says: of nobody, with nothing to write to but /data',
+  'other programs open the image and run it as it says: as the user nobody, with nothing to write to but /data',
   engine,
   async (t) => {
     const folder = emptyFolder('engine')
@@ -188,7 +188,7 @@ test(
   },
 )
 
-/** A process that is of nobody, and cannot write where the program lies. */
+/** A process of the user nobody, which cannot write where the program lies. */
 function mustBeConfined(pid: number): void {
   assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), new RegExp(`^Uid:(\\s+${OWNER}){4}$`, 'm'))
   assert.throws(() => writeFileSync(`/proc/${pid}/root/made`, ''), { code: 'EROFS' })
@@ -219,7 +219,7 @@ test('a second build, in another folder, gives the same bytes', x64, () => {
   execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: again })
 })
 
-test('the bill of materials, the licences and the statement of where it comes from name what is inside', x64, () => {
+test('the bill of materials, the licenses and the statement of where it comes from name what is inside', x64, () => {
   const read = (name: string) => readFileSync(join(built, name), 'utf8')
   const bill = JSON.parse(read('sbom.cdx.json'))
   const names = bill.components.map(({ name }: { name: string }) => name)

@@ -1,4 +1,4 @@
-/** What the operator is told about a sandbox that does not start. docs/sandbox.md: A sandbox that does not start. */
+/** What the operator reads about a sandbox that does not start. docs/sandbox.md: A sandbox that does not start. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { explainFailure } from '../../src/sandbox/explain-failure.ts'
@@ -39,7 +39,7 @@ const CASES: readonly (readonly [output: string, sentence: RegExp])[] = [
 ]
 
 for (const [output, sentence] of CASES)
-  test(`the operator is told what to do: ${JSON.stringify(output)}`, () => {
+  test(`the operator reads what to do: ${JSON.stringify(output)}`, () => {
     assert.match(explainFailure(output), sentence)
     assert.equal(explainFailure(output).includes('\n'), false)
   })

@@ -32,7 +32,7 @@ function decide({ architecture = X86_64, call, words = [] }: Call): number {
   return assert.fail('the program has no end')
 }
 
-test('every denied call is denied on both architectures, and nothing beside the table is', () => {
+test('every denied call is denied on both architectures, and nothing outside the table is', () => {
   for (const [name, numbers] of Object.entries(DENIED))
     for (const [column, architecture] of [X86_64, AARCH64].entries()) {
       const call = numbers[column as 0 | 1]

@@ -1,4 +1,4 @@
-/** Network namespaces of the test's own: a host with two cards, and an internet beside it. Nothing leaves them. docs/sandbox.md: Network. */
+/** Network namespaces of the test's own: a host with two cards, and an internet next to it. Nothing leaves them. docs/sandbox.md: Network. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -65,7 +65,7 @@ for (const [how, name] of [
     assert.deepEqual(readdirSync(parent), [])
   })
 
-test('a pasta that fails is told with what to do, and leaves nothing', { skip, timeout: 300_000 }, async (t) => {
+test('a pasta that fails is reported with what to do, and leaves nothing', { skip, timeout: 300_000 }, async (t) => {
   const lab = await openLab(t)
   lab.onHost('chmod 600 /dev/net/tun')
   const [program, ...words] = lab.words(process.execPath, join(import.meta.dirname, 'in-space.ts'), 'failures')

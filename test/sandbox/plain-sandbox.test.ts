@@ -39,7 +39,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a command runs in its directory with the environment of the policy, and its exit is told', {
+test('a command runs in its directory with the environment of the policy, and its exit is reported', {
   skip,
 }, async (t) => {
   const { sandbox, insideWork, workDirectory } = await start(t, 'pwd; echo $GREETING; echo wrong >&2; exit 7', {
@@ -55,7 +55,7 @@ test('a command runs in its directory with the environment of the policy, and it
 test('all output arrives, also where it is read after the end', { skip, timeout: 300_000 }, async (t) => {
   const { sandbox } = await start(t, 'head -c 100000 /dev/zero')
   await sandbox.wait()
-  // Longer than output is waited for that nobody sends.
+  // Longer than the wait for output that is never sent.
   await sleep(1200)
   let bytes = 0
   for await (const chunk of sandbox.output()) bytes += chunk.length

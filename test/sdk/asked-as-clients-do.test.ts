@@ -72,7 +72,7 @@ onBothEngines('a repository is found whatever the case, and by the address that 
   assert.deepEqual(await found('repo=acme/webs'), [])
 })
 
-onBothEngines("a variable's `customEnvironmentId` is kept beside its targets, and answered", async (world) => {
+onBothEngines("a variable's `customEnvironmentId` is kept with its targets, and answered", async (world) => {
   const { call } = world
   await seedProject(world, 'web')
   const { id } = (await call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })).body

@@ -91,7 +91,7 @@ async function guardedBy(world: World, name: string): Promise<ProtectedProject> 
 }
 
 onBothEngines(
-  'a password in the create request protects from the first moment, where the plan allows it',
+  'a password in the create request protects from the beginning, where the plan allows it',
   async (world) => {
     const { call } = world
     const passwordProtection = { deploymentType: 'all', password: 'secret' }

@@ -1,4 +1,4 @@
-/** What the newest SDK says is kept, refused, or passed over for a reason that docs/clients.md tells: nothing is lost in silence. */
+/** What the newest SDK says is kept, refused, or passed over for a reason in docs/clients.md: nothing is lost in silence. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ test('the newest SDK is read right: its operations, what they send, and what it 
 /** As docs/clients.md says of every list. */
 const HARMLESS = new Set(['teamId', 'slug', 'source', 'limit'])
 
-test('every query parameter of the newest SDK narrows, is refused, or is passed over for a reason that is told', () => {
+test('every query parameter of the newest SDK narrows, is refused, or is passed over for a documented reason', () => {
   const lost: string[] = []
   for (const { route, query } of operations) {
     for (const name of query.keys()) {
@@ -48,7 +48,7 @@ function refuses(route: Route, name: string): boolean {
   return true
 }
 
-test('every body field of the newest SDK is kept, refused, or passed over for a reason that is told', () => {
+test('every body field of the newest SDK is kept, refused, or passed over for a documented reason', () => {
   const lost = operations.flatMap(({ route, body }) =>
     [...body.keys()].filter((path) => !isTaken(route, path)).map((path) => `${route.operationId} ${path}`),
   )
@@ -118,7 +118,7 @@ function valuesRefused(fields: Fields, schemasOf: (path: string) => Json[]): { p
   })
 }
 
-test('what is passed over is a field of the newest SDK, and docs/clients.md tells it', () => {
+test('what is passed over is a field of the newest SDK, and docs/clients.md names it', () => {
   const stale: string[] = []
   for (const route of ROUTES) {
     const sent = operations.filter((one: Operation) => one.route === route)

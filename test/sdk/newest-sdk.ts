@@ -20,7 +20,7 @@ export const folder = join(packages, `sdk-${version}`, 'esm')
 export type Fields = Map<string, Set<string>>
 export type Operation = { route: Route; func: string; code: string; query: Fields; body: Fields }
 
-/** Another test of this process may have loaded the SDK: what is read here is loaded anew, under addresses of its own. */
+/** Another test of this process may have loaded the SDK: what is read here is loaded again, under addresses of its own. */
 const ANEW = '?fields'
 const address = pathToFileURL(folder).href
 
@@ -107,7 +107,7 @@ async function readFields(code: string): Promise<Pick<Operation, 'query' | 'body
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's validator, read by what it calls its parts
 export type Schema = any
 
-/** Walks a schema, and gives the names of fields below `at`. What it does not know is a fault: a new version may say it otherwise. */
+/** Walks a schema, and gives the names of fields below `at`. What it does not know is an error: a new version may say it otherwise. */
 function gather(schema: Schema, at: string, found: Fields): void {
   const { typeName, ...parts } = schema._def
   const note = (value: unknown) => {

@@ -1,6 +1,6 @@
 /**
  * The calls of the SDK that the pages of /docs show send what the example of their operation sends, by the very text that is shown. After a change of
- * an example or of the SDK `npm run examples` makes them anew.
+ * an example or of the SDK `npm run examples` creates them again.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -21,11 +21,11 @@ const TOKEN = 'a-token'
 /** TABLE operations whose example the SDK cannot send, each with the reason. */
 const NOT_SAID: Readonly<Record<string, string>> = {
   uploadFile: 'its body is the bytes of a file, and the example is an empty one',
-  inviteUserToTeam: 'the SDK names people by their email alone, and the example names one by id',
+  inviteUserToTeam: 'the SDK names users by their email alone, and the example names one by id',
 }
 type Sent = { method: string; url: string; body: unknown; authorization: string | undefined }
 
-test('each operation that the newest SDK has is shown by the call that sends its example; npm run examples writes them anew', async (t) => {
+test('each operation that the newest SDK has is shown by the call that sends its example; npm run examples writes them again', async (t) => {
   const methods = await readMethods()
   const examples = readExamples()
   const calls: Record<string, SdkCall> = {}

@@ -66,7 +66,7 @@ function inQuery({ url }: Example): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(url.split('?', 2)[1] ?? ''))
 }
 
-/** What the SDK is told so that it sends a value: the names of its types, and numbers and booleans where it has such. */
+/** What the SDK gets so that it sends a value: the names of its types, and numbers and booleans where it has such. */
 function said(schema: Schema, value: Json): Json {
   const { typeName, ...parts } = schema._def
   if (value === null || value === undefined) return value

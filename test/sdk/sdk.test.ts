@@ -79,7 +79,7 @@ async function useAll(
 }
 
 for (const version of Object.keys(VERSIONS) as Version[]) {
-  onBothEngines(`SDK ${version} uses every operation it has, for a person and for a team`, async (world) => {
+  onBothEngines(`SDK ${version} uses every operation it has, for a user and for a team`, async (world) => {
     const { userId, teamId, token } = world.credentials
     for (const id of [userId, teamId])
       await world.operator('PATCH', `/operator/v1/accounts/${id}`, { plan: 'enterprise' })

@@ -146,7 +146,7 @@ export const KEPT: readonly Kept[] = [
     operations: ['getDeployment'],
     lost: /^(projectId|inspectorUrl|build|createdIn|isIn\w+Queue|ownerId|plan|projectSettings|routes|customEnvironment\.id)$/,
     before: '1.8.0',
-    why: 'The union takes its first arm that decodes, that of a stranger, which demands nothing that the full one does not.',
+    why: 'The union takes its first arm that decodes, that of an outsider, which demands nothing that the full one does not.',
   },
   {
     operations: ['getRecords', 'filterProjectEnvs', 'listPromoteAliases', 'getProjectMembers', 'editProjectEnv'],
@@ -218,7 +218,7 @@ export const KEPT: readonly Kept[] = [
       'updateProjectProtectionBypass',
     ],
     lost: /protectionBypass\.\w+\.(integrationId|configurationId)$/,
-    why: 'They are empty, and there for the arms that lie beside: docs/clients.md (Why).',
+    why: 'They are empty, and there for the other arms: docs/clients.md (Why).',
   },
 ]
 

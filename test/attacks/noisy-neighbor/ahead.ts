@@ -1,4 +1,4 @@
-/** Requests that are sent ahead, by a stranger who reads nothing of the answers. docs/threats.md T188. */
+/** Requests that are sent ahead, by an unauthenticated client that reads nothing of the answers. docs/threats.md T188. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const STAYS_MS = [100, 500]
 export const askAhead: Attack = {
   async prepare({ running, ended }) {
     const { hostname, port } = new URL(running.address)
-    // It is made once in the life of a process, for whoever asks first (docs/limits.md: Connections).
+    // It is made once in the life of a process, for the first client that asks (docs/limits.md: Connections).
     await fetch(`${running.address}/openapi.json`).then((answer) => answer.text())
     return () =>
       again(ended, 8, async (n) => {
@@ -26,7 +26,7 @@ export const askAhead: Attack = {
         await once(socket, 'connect')
         const closed = once(socket, 'close').catch(() => {})
         socket.on('error', () => {}).write(SENT[n % SENT.length]!)
-        // An attacker who holds the connection for a moment and then goes.
+        // An attacker who holds the connection shortly and then goes.
         await Promise.race([closed, sleep(STAYS_MS[n % STAYS_MS.length]!)])
         socket.destroy()
       })

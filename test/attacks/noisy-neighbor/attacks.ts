@@ -12,7 +12,7 @@ import { tryPasswords } from './sites.ts'
 export const ATTACKS: Record<string, Attack> = {
   'heavy lists on 200 sockets that never read': readNothing,
   '64 heavy lists at once that are read': readManyLists,
-  'upserts of 1,000 variables that 20 webhooks hear': floodHooks,
+  'upserts of 1,000 variables that 20 webhooks receive': floodHooks,
   'names whose name servers are silent, looked up': lookUpSilentNames,
   'wrong passwords from many sockets at one site': tryPasswords,
   'wrong passwords at the sign-in from 32 addresses': guessAtSignIn,
@@ -20,5 +20,5 @@ export const ATTACKS: Record<string, Attack> = {
   '.env texts of a mebibyte, planned': planTexts,
   'JSON of nothing but containers on 76 sockets': sendTrees,
   'searches behind many heavy projects': searchHeavyProjects,
-  'pages that a stranger asks ahead and does not read': askAhead,
+  'pages that an unauthenticated client asks ahead and does not read': askAhead,
 }

@@ -1,4 +1,4 @@
-/** The heaviest lists that can be had, asked for by many, and read by nobody or by all. docs/threats.md T84. */
+/** The heaviest lists that can be had, requested by many, and read by none or by all. docs/threats.md T84. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Attack, again, getOf, mustDo, type Scene, sayAndReadNothing } from './scene.ts'
 

@@ -31,7 +31,7 @@ if (parentPort !== null) {
   const open = new Set<Promise<void>>()
   const begun = performance.now()
 
-  /** Mostly what every client asks, now and then a write, and seldom a password to hash. */
+  /** Mostly what every client asks, now and then a write, and rarely a password to hash. */
   const next = (): { method: string; path: string; body?: string } => {
     const team = `teamId=${teamId}`
     if (n % 10 === 9) {

@@ -1,8 +1,8 @@
-/** Look-ups that nobody answers. docs/threats.md T63. */
+/** Look-ups without an answer. docs/threats.md T63. */
 import { createSocket } from 'node:dgram'
 import { type Attack, again } from './scene.ts'
 
-/** A name server that hears and says nothing. Its port is chosen before the service starts, as it must be told. */
+/** A name server that receives and sends nothing. Its port is chosen before the service starts, which must know it. */
 const SILENT = '127.0.0.1:5391'
 
 export const lookUpSilentNames: Attack = {

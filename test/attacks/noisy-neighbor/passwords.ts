@@ -1,4 +1,4 @@
-/** Passwords that have to be hashed: wrong ones of strangers, and new ones of a tenant. docs/threats.md T184. */
+/** Passwords that have to be hashed: wrong ones of unauthenticated clients, and new ones of a tenant. docs/threats.md T184. */
 import { Agent } from 'node:http'
 import { type Attack, again, mustDo } from './scene.ts'
 import { send } from './send.ts'

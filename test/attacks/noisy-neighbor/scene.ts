@@ -26,7 +26,7 @@ export type Scene = {
 }
 
 export type Attack = {
-  /** What the service is started with beside the usual. */
+  /** What the service is started with in addition to the usual. */
   settings?: Record<string, string>
   /** Makes what the attack needs; not measured. Gives the attack: it runs until `ended`. */
   prepare(scene: Scene): Promise<() => Promise<void>>

@@ -18,7 +18,7 @@ export async function openGuardedSite({ call, operator }: Scene, host: string): 
 
 /** Asks the edge as a proxy does for a visitor of this address who says this password. */
 export function visit({ edge }: Scene, host: string, address: string, password: string): Promise<{ status: number }> {
-  const authorization = `Basic ${Buffer.from(`anybody:${password}`).toString('base64')}`
+  const authorization = `Basic ${Buffer.from(`visitor:${password}`).toString('base64')}`
   return callEdgeAt(edge, '/edge/v1/check', { host, 'x-forwarded-for': address, authorization })
 }
 
