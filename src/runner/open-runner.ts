@@ -9,6 +9,8 @@ import { runAsOf } from '../sandbox/run-as.ts'
 import { removeAbandonedRuns } from '../sandbox/run-directory.ts'
 import { type Trial, trySandbox } from '../sandbox/trial.ts'
 import type { BuildTools } from './build/build.ts'
+import { openBuildCache } from './cache/build-cache.ts'
+import { cacheBudgetOf } from './cache/eviction.ts'
 import { openProcessTable } from './resources/processes.ts'
 import { openToolchain } from './toolchain/toolchain.ts'
 
@@ -48,6 +50,12 @@ export async function openRunner(
     builder,
     limits: settings.limits,
     processes: openProcessTable(),
+    cache: await openBuildCache({
+      folder: join(folder, 'cache'),
+      budget: cacheBudgetOf(settings.cacheBytes),
+      mostInside: settings.limits.diskBytes,
+      log,
+    }),
     log,
   }
 }

@@ -1,8 +1,11 @@
-/** The time limit of a step. docs/runner.md: Steps. */
+/** The time limit of a step, and the build cache among the steps. docs/runner.md: Steps. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { runBuild } from '../../src/runner/build/run-build.ts'
 import { STEPS } from '../../src/runner/build/steps.ts'
+import type { BuildCache } from '../../src/runner/cache/build-cache.ts'
+import { cacheKeysOf } from '../../src/runner/cache/cache-key.ts'
 import { openControlPlane } from '../../src/runner/lease/control-plane.ts'
 import { toolsOf } from './build-tools.ts'
 import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts'
@@ -36,4 +39,42 @@ test('a step that takes too long is told to end, and the build fails', { timeout
   const [report] = server.reports
   assert.ok(report?.outcome === 'failed' && report.code === 'BUILDER_UNAVAILABLE')
   assert.match(report.message, /The step "tools" of the build took longer/)
+})
+
+test('the cache is restored before the builder starts, and saved when the deployment is there', {
+  timeout: 300_000,
+}, async (t) => {
+  const server = await startProtocolServer(t)
+  const controlPlane = openControlPlane(server.url, RUNNER_TOKEN)
+  t.after(() => controlPlane.close())
+  const lease = leaseOf()
+  const sandbox = createScriptedSandbox({ exit: { code: 0, signal: null } })
+  const seen: unknown[] = []
+  const cache: BuildCache = {
+    async restore(keys) {
+      seen.push(['restore', keys.own, sandbox.policy])
+      return 'restored'
+    },
+    async save(keys, { folder }) {
+      seen.push(['save', keys.own, server.reports.length, existsSync(folder)])
+    },
+  }
+  for (const settings of [lease.settings, { ...lease.settings, skipsCache: true }]) {
+    server.waiting.push({ lease: { ...lease, settings }, source: { 'index.html': 'hello' } })
+    await controlPlane.lease({ runner: 'a'.repeat(16), hostname: 'test', version: '1.0.0' }, t.signal)
+    const leased = {
+      lease: { ...lease, settings },
+      leasedAt: performance.now(),
+      channel: controlPlane.below(lease),
+    }
+    assert.equal(await runBuild(leased, toolsOf(sandbox, { cache }), t.signal), 'succeeded')
+    sandbox.policy = undefined
+  }
+  const { own } = cacheKeysOf(lease, 22)
+  assert.deepEqual(seen, [
+    ['restore', own, undefined],
+    ['save', own, 1, true],
+    ['save', own, 2, true],
+  ])
+  assert.ok(server.lines.some(({ text }) => text === 'Restored the build cache.'))
 })

@@ -135,10 +135,13 @@ async function queueBuild(
   ctx: Ctx,
   project: Row<'project'>,
   row: Row<'deployment'>,
-  { body }: CreateInput,
+  { body, query }: CreateInput,
   env: CreateEnv,
 ): Promise<void> {
-  const settings = buildSettingsOf(project, readBuildSettings(body))
+  const settings = {
+    ...buildSettingsOf(project, readBuildSettings(body)),
+    skipsCache: isYes(query.forceNew) && !isYes(query.withCache),
+  }
   const sealedEnv = await sealCreateEnv(ctx, project.id, row.id, env)
   await createBuild(ctx, project, row, { settings, sealedEnv, takesDomains: takesDomains(body) })
 }

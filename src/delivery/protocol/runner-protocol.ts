@@ -43,6 +43,8 @@ export const BuildSettings = Type.Object({
   commandForIgnoringBuildStep: Nullable(Text),
   nodeVersion: Type.String({ maxLength: 10 }),
   sourceFilesOutsideRootDirectory: Type.Boolean(),
+  /** The create asked for a build without the build cache. */
+  skipsCache: Type.Optional(Type.Boolean()),
 })
 export type BuildSettings = Static<typeof BuildSettings>
 

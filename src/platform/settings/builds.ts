@@ -135,6 +135,13 @@ export const RUNNER = {
     default: '1000000',
     description: 'Files of one build. A build that writes more is ended: [runner.md](runner.md#limits-of-a-build).',
   },
+  BERTH_BUILD_CACHE: {
+    group: 'Builds',
+    kind: BYTES,
+    default: '10GiB',
+    description:
+      'Disk of all build caches of one `berth runner`. One account has at most a quarter: [runner.md](runner.md#build-cache).',
+  },
   BERTH_BUILDER: {
     group: 'Builds',
     kind: BUILDER,
@@ -160,6 +167,8 @@ export type RunnerSettings = {
   builder: string
   /** Of one build. */
   limits: { memoryBytes: number; diskBytes: number; files: number }
+  /** Of all build caches. */
+  cacheBytes: number
   sandboxUser: string | undefined
   /** Undefined: BERTH_BUILDS is not set. */
   mode: 'sandboxed' | 'trusted' | 'off' | undefined
@@ -188,6 +197,7 @@ export function runnerOf(
     BERTH_BUILD_MEMORY: number | undefined
     BERTH_BUILD_DISK: number
     BERTH_BUILD_FILES: number
+    BERTH_BUILD_CACHE: number
     BERTH_BUILDER: string
     BERTH_SANDBOX_USER: string | undefined
   },
@@ -205,6 +215,7 @@ export function runnerOf(
       diskBytes: values.BERTH_BUILD_DISK,
       files: values.BERTH_BUILD_FILES,
     },
+    cacheBytes: values.BERTH_BUILD_CACHE,
     sandboxUser: values.BERTH_SANDBOX_USER,
     mode: values.BERTH_BUILDS,
   }

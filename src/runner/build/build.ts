@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Beat, Lease } from '../../delivery/protocol/runner-protocol.ts'
 import type { Network } from '../../sandbox/policy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { BuildCache } from '../cache/build-cache.ts'
 import type { LeaseChannel } from '../lease/control-plane.ts'
 import type { LogBuffer } from '../log/log-buffer.ts'
 import type { ProcessTable } from '../resources/processes.ts'
@@ -23,6 +24,7 @@ export type BuildTools = {
   certificates: string | undefined
   builder: string
   limits: BuildLimits
+  cache: BuildCache
   processes: ProcessTable
   log: Logger
 }

@@ -4,7 +4,7 @@ import type { NodeMajor } from '../toolchain/units.ts'
 
 /** Returns the text of `.vercel/project.json`, as the builder reads it. Pure. */
 export function projectFile({ project, settings }: Pick<Lease, 'project' | 'settings'>, major: NodeMajor): string {
-  const { commandForIgnoringBuildStep: _, ...rest } = settings
+  const { commandForIgnoringBuildStep: _, skipsCache: __, ...rest } = settings
   const file = {
     projectId: project.id,
     orgId: project.accountId,

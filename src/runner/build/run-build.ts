@@ -9,6 +9,7 @@ import { createLogBuffer } from '../log/log-buffer.ts'
 import { startLogUpload } from '../log/log-upload.ts'
 import { createMasks } from '../log/masks.ts'
 import type { Build, BuildTools } from './build.ts'
+import { saveCache } from './cached.ts'
 import { BuildFailure } from './failure.ts'
 import { entriesOf } from './output.ts'
 import { LeaseLost, retried } from './output-upload.ts'
@@ -66,11 +67,12 @@ export async function runBuild(
   try {
     const report = await reportOf(build, stop.signal)
     clearTimeout(late)
-    const destroyed = destroy(build.sandbox, tools)
-    if (report === undefined) return await destroyed.then(() => 'lost')
+    if (report === undefined) return 'lost'
     await upload.finish(LOG_MS)
     const outcome = await send(build, report, unreportable.signal)
-    await destroyed
+    // Nobody waits for the cache: it is saved when the deployment is there.
+    done.abort()
+    if (outcome === 'succeeded') await saveCache(build, ending)
     return outcome
   } finally {
     clearTimeout(late)

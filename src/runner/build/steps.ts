@@ -11,6 +11,7 @@ import { watchResources } from '../resources/watch.ts'
 import { ToolMissing } from '../toolchain/toolchain.ts'
 import { chooseManagers, chooseNode, NODE_UNITS, packageFacts, type Unit } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
+import { restoreCache } from './cached.ts'
 import { HOME, IGNORED, policyOf, SOURCE } from './environment.ts'
 import { BuildFailure, explainExit } from './failure.ts'
 import { collectOutput } from './output.ts'
@@ -34,6 +35,7 @@ export type Step = {
 export const STEPS: readonly Step[] = [
   { name: 'source', reported: 'preparing', limitMs: 10 * MINUTE_MS, code: 'RUNNER_FAILED', run: fetchSource },
   { name: 'tools', reported: 'preparing', limitMs: 15 * MINUTE_MS, code: 'BUILDER_UNAVAILABLE', run: installTools },
+  { name: 'cache', reported: 'preparing', limitMs: 5 * MINUTE_MS, code: 'RUNNER_FAILED', run: restoreCache },
   { name: 'project file', reported: 'preparing', limitMs: MINUTE_MS, code: 'RUNNER_FAILED', run: writeProjectFile },
   { name: 'build', reported: 'building', limitMs: undefined, code: 'RUNNER_FAILED', run: runBuilder },
   { name: 'collect', reported: 'uploading', limitMs: 5 * MINUTE_MS, code: 'BUILD_OUTPUT_REFUSED', run: collect },

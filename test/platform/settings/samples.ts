@@ -21,6 +21,7 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_BUILD_MEMORY: '3GiB',
   BERTH_BUILD_DISK: '20GiB',
   BERTH_BUILD_FILES: '200000',
+  BERTH_BUILD_CACHE: '30GiB',
   BERTH_BUILDER: 'vercel@65.1.0',
   BERTH_SANDBOX_USER: 'berth-builds',
   BERTH_FUNCTIONS: 'trusted',
