@@ -7,7 +7,7 @@ import { FunctionFailure } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
 import { type FunctionCall, invoke } from './invoke.ts'
 import type { FunctionLine } from './log-lines.ts'
-import type { Processes } from './processes.ts'
+import type { Lease, Processes } from './processes.ts'
 import { newRequestId } from './request-id.ts'
 
 export type FunctionRequest = { spec: FunctionSpec; call: FunctionCall }
@@ -46,6 +46,8 @@ export function openFunctions(parts: FunctionParts): Functions {
         return undefined
       } catch (error) {
         if (!(error instanceof FunctionFailure)) throw error
+        // The visitor left while they waited.
+        if (response.destroyed) return undefined
         tell(parts, request.spec, id, error)
         return error
       }
@@ -62,43 +64,62 @@ async function answer(
   id: string,
 ): Promise<void> {
   const { raw, response } = exchange
-  const { 'content-length': length, 'transfer-encoding': coding } = raw.headers
-  if (Number(length ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  if (Number(raw.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
   const gone = goneWith(response)
   const address = networkOf(call.ip)
   if (!(await slots.acquire(spec.account, address, WAIT_MS, gone)))
     throw new FunctionFailure('FUNCTION_THROTTLED', 'too many requests run')
   try {
     const lease = await parts.processes.acquire(spec, gone)
-    const isSent = coding !== undefined || Number(length ?? 0) > 0
-    if (isSent) parts.letContinue(raw, response)
-    const body = isSent ? bounded(raw) : undefined
-    const limitMs = maxDurationMs(spec)
-    const late = AbortSignal.timeout(limitMs)
     try {
-      await invoke(
-        lease,
-        { id, call, body, length: isSent ? length : undefined },
-        exchange,
-        AbortSignal.any([gone, late]),
-      )
-    } catch (error) {
-      if (gone.aborted && !late.aborted) return
-      if (!late.aborted) throw error
-      // The process may be busy for ever. Its other requests may end.
-      lease.end()
-      const failure = new FunctionFailure(
-        'FUNCTION_INVOCATION_TIMEOUT',
-        `Task timed out after ${limitMs / 1000} seconds`,
-      )
-      if (!response.headersSent) throw failure
-      tell(parts, spec, id, failure)
-      response.destroy()
+      await runOn(parts, lease, { spec, call }, exchange, { id, gone })
     } finally {
       lease.release()
     }
   } finally {
     slots.release(spec.account, address)
+  }
+}
+
+type Running = { id: string; gone: AbortSignal }
+
+/** Sends the request to a process, for as long as the function may take. */
+async function runOn(
+  parts: FunctionParts,
+  lease: Lease,
+  { spec, call }: FunctionRequest,
+  exchange: Exchange,
+  { id, gone }: Running,
+): Promise<void> {
+  const { raw, response } = exchange
+  const { 'content-length': length, 'transfer-encoding': coding } = raw.headers
+  const isSent = coding !== undefined || Number(length ?? 0) > 0
+  if (isSent) parts.letContinue(raw, response)
+  const sent = { id, call, body: isSent ? bounded(raw) : undefined, length: isSent ? length : undefined }
+  const ending = new AbortController()
+  const leave = () => ending.abort()
+  gone.addEventListener('abort', leave, { once: true })
+  if (gone.aborted) leave()
+  let isLate = false
+  const limitMs = maxDurationMs(spec)
+  const timer = setTimeout(() => {
+    isLate = true
+    ending.abort()
+  }, limitMs)
+  try {
+    await invoke(lease, sent, exchange, ending.signal)
+  } catch (error) {
+    if (!isLate && gone.aborted) return
+    if (!isLate) throw error
+    // The process may be busy for ever. Its other requests may end.
+    lease.end()
+    const failure = new FunctionFailure('FUNCTION_INVOCATION_TIMEOUT', `Task timed out after ${limitMs / 1000} seconds`)
+    if (!response.headersSent) throw failure
+    tell(parts, spec, id, failure)
+    response.destroy()
+  } finally {
+    clearTimeout(timer)
+    gone.removeEventListener('abort', leave)
   }
 }
 

@@ -27,13 +27,20 @@ export async function showFunctions(
     limits,
     env = {},
     config = {},
-  }: { limits?: FunctionOptions['limits']; env?: Record<string, string>; config?: object } = {},
+    own = {},
+  }: {
+    limits?: FunctionOptions['limits']
+    env?: Record<string, string>
+    config?: object
+    own?: Partial<FunctionOptions>
+  } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-fn-'))
   const options: FunctionOptions = {
     ...{ kind: 'trusted', folder, runAs: undefined, network: 'internet', processes: 8 },
     node: async () => ({ folder: undefined, program: process.execPath }),
     ...(limits && { limits }),
+    ...own,
   }
   const shown = await showSite(t, { config, contents, env }, {}, undefined, options)
   t.after(() => rmSync(folder, { recursive: true, force: true }))
