@@ -6,6 +6,8 @@ import { appListScreens } from './integrations/apps.ts'
 import { installedIntegrationScreens } from './integrations/installation.ts'
 import { liveScreens } from './live.ts'
 import { operatorScreens } from './operator/screens.ts'
+import { buildLogScreens } from './project/build-log.ts'
+import { confirmScreens } from './project/confirm.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
@@ -46,6 +48,8 @@ const screens: readonly Screen[] = [
   ...domainScreens,
   ...nameServerScreens,
   ...deploymentScreens,
+  ...buildLogScreens,
+  ...confirmScreens,
   ...promotionScreens,
   ...settingsScreens,
   ...environmentScreens,

@@ -29,6 +29,14 @@ function timeOf(time: number, text: string, grain = ''): Html {
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
 }
 
+/** Returns `48 s`, `3 min 5 s` or `2 h 4 min`. */
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
+}
+
 /** The last use is stored by the hour. platform/access/last-seen.ts. */
 const USE_GRAIN_MS = 3_600_000
 

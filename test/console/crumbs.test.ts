@@ -9,7 +9,7 @@ import { onBothEngines } from '../support/world.ts'
 
 /** Pages below a tab, with the address of the tab in the first group. A file, and a page that serves others, have no tab. */
 const BELOW =
-  /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!export$).+/
+  /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!(?:.*\/)?export$).+/
 
 onBothEngines('no page has an id twice: a label would name another control than its own', async (world) => {
   const pages = await openConsolePages(world)

@@ -18,7 +18,7 @@ onBothEngines('a person searches an account from every page, and each result lea
   const { text } = await client.get('/console/t/team')
   assert.match(
     text,
-    /<form class="search" action="\/console\/search" role="search"[^>]*>.*name="q".*name="in" value="team"/,
+    /<form class="find only-wide" action="\/console\/search" role="search"[^>]*>.*name="q".*name="in" value="team"/,
   )
   const found = await client.get('/console/search?q=Shop&in=team')
   assert.equal(found.status, 200)
@@ -50,7 +50,7 @@ onBothEngines(
     const long = `${'<'.repeat(100)}x`
     const refused = await client.get(`/console/search?in=team&q=${encodeURIComponent(long)}`)
     assert.equal(refused.status, 400)
-    assert.match(refused.text, /id="q-fault">“Name, key or email” should have at most 100/)
+    assert.match(refused.text, /id="q-fault"><svg.*?<\/svg><span>“Name, key or email” should have at most 100/)
     assert.ok(refused.text.includes(`value="${'&lt;'.repeat(100)}x"`))
     await world.user('rival')
     assert.equal((await client.get('/console/search?q=x&in=rival')).status, 404)

@@ -1,11 +1,20 @@
 /** The log of a build on the page of its deployment, why the build failed, and its actions. docs/console.md: Project pages. */
 import type { Static } from 'typebox'
 import type { BuildEvents } from '../../delivery/builds/events.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
+import { glyph } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
-import { type ConsoleCtx, csrfFields } from '../../platform/pages/screen.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  csrfFields,
+  type Screen,
+  type ScreenInput,
+} from '../../platform/pages/screen.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
-import { canInAccount, deploymentPath } from '../frame.ts'
+import { copyButton } from '../controls.ts'
+import { canInAccount, deploymentPath, findAccountOfPath } from '../frame.ts'
 
 /** Newest lines on the page. */
 const LINES = 500
@@ -15,26 +24,78 @@ const STYLES = /\x1b\[[0-9;]*m/g
 /** Without script, the page reloads while a build runs. */
 export const RELOAD_SECONDS = 2
 
+/** Most calls for a file, of 10,000 lines each. */
+const FILE_CALLS = 20
+
+export const buildLogScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: '/console/t/:slug/projects/:name/deployments/:id/log/export',
+    name: 'downloadBuildLog',
+    calls: ['getDeploymentEvents'],
+    run: downloadLog,
+  }),
+]
+
+/** The log as text, a line each with its time. */
+async function downloadLog(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await findAccountOfPath(ctx, params)
+  const lines = new Map<string, string>()
+  let since: number | undefined
+  for (let call = 0; call < FILE_CALLS; call++) {
+    const events = await ctx.ask<Static<typeof BuildEvents>>('getDeploymentEvents', {
+      account,
+      params: { idOrUrl: params.id! },
+      query: { direction: 'forward', since: since === undefined ? undefined : String(since) },
+    })
+    const before = lines.size
+    for (const one of events)
+      if (one.type !== 'deployment-state')
+        lines.set(one.serial, `${new Date(one.date).toISOString()} ${withoutStyles(one.text)}\n`)
+    // Lines of the same moment come again.
+    if (lines.size === before) break
+    since = events.at(-1)?.date
+  }
+  const fileName = `build-${params.id!.replaceAll(/[^\w.-]|_/g, '-')}.log`
+  return { download: { fileName, contentType: 'text/plain; charset=utf-8', text: [...lines.values()].join('') } }
+}
+
 /** Returns whether the build of a deployment has not ended. */
 export function isRunning({ readyState }: Pick<Deployment, 'readyState'>): boolean {
   return ['QUEUED', 'INITIALIZING', 'BUILDING'].includes(readyState)
 }
 
-/** Renders why a build failed, with a link to the line that says it; undefined for a deployment that did not fail here. */
-export function failureNotice({ readyState, errorCode, errorMessage }: Deployment): Html | undefined {
+/** Lines of the log in the box of a failure. */
+const LAST_LINES = 6
+
+type Line = Static<typeof BuildEvents>[number]
+
+/** The newest lines of a log, and its card. */
+export type BuildLog = { lines: readonly Line[]; card: Html }
+
+/** Renders why a build failed: its last lines, with a link to the line that says it. Undefined for a deployment that did not fail. */
+export function failureNotice(
+  { readyState, errorCode, errorMessage, target }: Deployment,
+  lines: readonly Line[],
+): Html | undefined {
   if (readyState !== 'ERROR' || !errorMessage) return undefined
-  return html`<section class="notice bad" aria-labelledby="why"><h2 id="why">Build failed</h2>
-<pre>${errorMessage.replaceAll(STYLES, '')}</pre>
-<p class="soft small">${errorCode} · <a href="#last">Go to the end of the log</a></p></section>`
+  const fatal = lines.findLast(({ type }) => type === 'fatal') ?? lines.at(-1)
+  const command = lines.findLast(({ type }) => type === 'command')
+  const last = lines.filter(({ type }) => type !== 'fatal').slice(-LAST_LINES)
+  return html`<section class="note bad failure" aria-labelledby="why">${glyph('bad')}<div class="grow stack tight"><h2 id="why">Build failed</h2>
+<p>${withoutStyles(errorMessage)}</p>
+${command && html`<p>Last step: <code class="any">${withoutStyles(command.text)}</code></p>`}
+${last.length > 0 && html`<div class="code"><pre>${last.map(({ text }) => `${withoutStyles(text)}\n`).join('')}</pre>${copyButton('last lines')}</div>`}
+<div class="line">${fatal && html`<a class="btn small" href="#L${lineNumber(fatal)}" data-turbo="false">${icon('arrow-right')}Go to line ${lineNumber(fatal)}</a>`}<span class="small soft">${errorCode}${target !== 'production' && ' · Production is not affected.'}${target === 'production' && ' · What was live stays live.'}</span></div></div></section>`
 }
 
-/** Renders the newest lines of a log. Undefined for a deployment that was not built here. */
-export async function buildLog(
+/** Reads the newest lines of a log. Undefined for a deployment that was not built here. */
+export async function readBuildLog(
   ctx: ConsoleCtx,
   account: OwnAccount,
   project: string,
   one: Deployment,
-): Promise<Html | undefined> {
+): Promise<BuildLog | undefined> {
   const events = await ctx.ask<Static<typeof BuildEvents>>('getDeploymentEvents', {
     account,
     params: { idOrUrl: one.id },
@@ -42,25 +103,48 @@ export async function buildLog(
   })
   if (events.some(({ type }) => type === 'deployment-state')) return undefined
   const lines = events.toReversed()
+  return { lines, card: logCard(one, lines, deploymentPath(account, project, one.id)) }
+}
+
+/** The lines stand in a frame that grows while the build runs. Searching, "Errors only" and "Follow" stand outside of it and stay. */
+function logCard(one: Deployment, lines: readonly Line[], path: string): Html {
   const running = isRunning(one)
   const hidden = Number(lines[0]?.serial ?? 0)
-  const path = deploymentPath(account, project, one.id)
-  return html`<section class="card in stack" aria-labelledby="log"><h2 id="log">Build log</h2>
+  const errors = lines.filter(isError).length
+  return html`<section class="card log" aria-labelledby="log"><header><h2 id="log">Build log</h2>
+<span class="find log-find" data-log-tool>${icon('search')}<input type="search" aria-label="Search the log" placeholder="Search log" id="log-search" data-log-search data-turbo-permanent autocomplete="off" spellcheck="false"></span>
+<label class="choice"><input type="checkbox" id="log-errors" name="errors" data-turbo-permanent>Errors only${errors > 0 && html` <span class="badge bad">${errors}</span>`}</label>
+${running && html`<label class="choice" data-log-tool><input type="checkbox" id="log-follow" data-log-follow data-turbo-permanent checked>Follow</label>`}
+<span class="line tight end"><button class="btn quiet small" type="button" data-log-tool data-log-copy>${icon('copy')}<span>Copy</span></button><a class="btn quiet small" href="${path}/log/export" data-turbo="false">${icon('download')}Download</a></span></header>
 <turbo-frame id="build-log"${running && html` src="${path}" complete data-reload`}>
-${hidden > 0 && html`<p class="soft small">The ${LINES} newest lines. All of them: <code>vercel inspect ${one.url} --logs</code></p>`}
-${lines.length === 0 ? html`<p class="soft">${running ? 'Waiting for the first line.' : 'No lines.'}</p>` : html`<ol class="log" start="${String(hidden + 1)}">${lines.map(lineOf)}</ol>`}
+${hidden > 0 && html`<p class="soft small in">The ${LINES} newest lines. <a href="${path}/log/export" data-turbo="false">Download all</a></p>`}
+${lines.length === 0 ? html`<p class="soft in">${running ? 'Waiting for the first line.' : 'No lines.'}</p>` : html`<ol start="${String(hidden + 1)}">${lines.map(lineOf)}</ol>`}
 <span id="last"></span></turbo-frame></section>`
 }
 
-function lineOf({ serial, type, date, text }: Static<typeof BuildEvents>[number]): Html {
-  const at = new Date(date).toISOString()
-  const number = Number(serial) + 1
-  return html`<li id="L${String(number)}" class="${type}"><a href="#L${String(number)}" title="${at}">${String(number)}</a><code>${text.replaceAll(STYLES, '')}</code></li>`
+function lineOf(line: Line): Html {
+  const at = new Date(line.date).toISOString()
+  const number = lineNumber(line)
+  const look = isError(line) ? 'error' : line.type === 'command' ? 'step' : ''
+  return html`<li id="L${number}"${look !== '' && html` class="${look}"`}><a href="#L${number}" data-turbo="false" aria-label="Line ${number}">${number}</a><time datetime="${at}" title="${at}">${at.slice(11, 19)}</time><span>${withoutStyles(line.text)}</span></li>`
+}
+
+/** Programs write progress to stderr too, so only lines that say so are errors. */
+function isError({ type, text }: Line): boolean {
+  return type === 'fatal' || (type === 'stderr' && /\b(?:error|ERR!|failed)\b/i.test(text))
+}
+
+function lineNumber({ serial }: Line): string {
+  return String(Number(serial) + 1)
+}
+
+function withoutStyles(text: string): string {
+  return text.replaceAll(STYLES, '')
 }
 
 /** Renders Cancel while a build runs, and Redeploy once it has ended. Undefined where the caller may not. */
 export function buildActions(ctx: ConsoleCtx, account: OwnAccount, project: string, one: Deployment): Html | undefined {
   if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
   const [verb, words] = isRunning(one) ? ['cancel', 'Cancel'] : ['redeploy', 'Redeploy']
-  return html`<form method="post" action="${deploymentPath(account, project, one.id, verb)}">${csrfFields(ctx)}<button class="btn">${words}</button></form>`
+  return html`<form method="post" action="${deploymentPath(account, project, one.id, verb)}">${csrfFields(ctx)}<button class="btn">${isRunning(one) ? icon('x') : icon('rotate-ccw')}${words}</button></form>`
 }

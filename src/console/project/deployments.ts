@@ -1,16 +1,11 @@
 import type { Static } from 'typebox'
 import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
 import { type Glyph, type Mood, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
-import {
-  type ConsoleCtx,
-  consoleScreen,
-  csrfFields,
-  type Screen,
-  type ScreenInput,
-} from '../../platform/pages/screen.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
@@ -23,8 +18,9 @@ import { type Choice, copyable, dataTable, select } from '../fields.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { bytes } from '../operator/frame.ts'
 import type { Refused } from '../refused.ts'
-import { relativeTime } from '../time.ts'
-import { buildActions, buildLog, failureNotice, isRunning, RELOAD_SECONDS } from './build-log.ts'
+import { duration, relativeTime } from '../time.ts'
+import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
+import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { isInTransfer } from './list.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
@@ -124,25 +120,25 @@ function filters(path: string, { state: chosen, target, branch }: Filters): Html
   return filterForm(path, [chosen, target, branch].some(Boolean), fields)
 }
 
+/** Deployments by time, each row a link. The live one says so. */
 function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {
   const liveId = project.targets?.production?.id
-  return dataTable(
-    'Deployments',
-    ['URL', 'State', 'Target', 'Commit', 'Created'],
-    deployments.map(
-      (one) =>
-        html`<tr><td><a href="${deploymentPath(account, project.name, one.uid)}">${one.url}</a></td>
-<td>${stateOf(one.readyState)}</td><td>${sentenceCase(one.target ?? 'preview')}${one.uid === liveId && html` <span class="badge accent">Live</span>`}</td>
-<td>${madeOf(one.meta)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
-    ),
-  )
+  return html`<ol class="card rows deps">${deployments.map((one) => {
+    const isLive = one.uid === liveId
+    return html`<li class="hit"><div class="dep"><span class="dep-st">${isLive ? state('good', 'Live', 'live') : stateOf(one.readyState)}${durationOf(one)}</span>
+<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, one.uid)}">${titleOf(one)}</a>${isLive && html`<span class="badge good">Current</span>`}</span>
+<span class="line tight">${commitRefs(one)}${titleOf(one) !== one.url && html`<span class="small faint cut">${one.url}</span>`}</span></div>
+<span class="dep-env"><span class="badge${one.target === 'production' && ' accent'}">${sentenceCase(one.target ?? 'preview')}</span></span>
+<span class="dep-who small soft">${commitAuthor(one)}${relativeTime(one.createdAt, now)}</span></div></li>
+`
+  })}</ol>`
 }
 
-/** Branch and commit message, if the build system sent them. */
-function madeOf(meta: Record<string, string>): Html {
-  const find = (end: string) => ['github', 'gitlab', 'bitbucket'].map((host) => meta[`${host}${end}`]).find(Boolean)
-  const [ref, message] = [find('CommitRef'), find('CommitMessage')]
-  return html`${ref && html`<span class="badge">${ref}</span> `}${message && html`<span class="soft">${message.slice(0, 100)}</span>`}`
+/** How long the build took. Undefined for a deployment that was not built here, or is not ready. */
+function durationOf({ buildingAt, ready }: Pick<Listed, 'buildingAt' | 'ready'>): Html | undefined {
+  return ready === undefined || ready <= buildingAt
+    ? undefined
+    : html`<span class="small soft">${duration(ready - buildingAt)}</span>`
 }
 
 function nothing({ id, name }: Project, isNarrowed: boolean): Html {
@@ -164,20 +160,21 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
     params: { id: one.id },
   })
   const visitors = await visitorsOf(ctx, account, one.id)
-  const log = await buildLog(ctx, account, project.name, one)
+  const log = await readBuildLog(ctx, account, project.name, one)
   const meta = Object.entries(one.meta)
   return consolePage(
     ctx,
     { account, project: project.name, tab: 'deployments' },
     {
-      title: one.url,
+      title: titleOf(one),
       within: [],
       reload: isRunning(one) ? RELOAD_SECONDS : undefined,
-      body: html`<div class="head"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(ctx, account, project, one)}</div>
+      body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? state('good', 'Live', 'live') : stateOf(one.readyState)}</h1>
+<div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${durationOf(one)}</div></div>
+<div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(refused)}
-${failureNotice(one)}
+${failureNotice(one, log?.lines ?? [])}
 <section class="card in stack"><h2>Details</h2><dl class="facts">
-<dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="badge accent">Live</span>`}</dd>
 <dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
@@ -186,7 +183,7 @@ ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl></section>
-${log}
+${log?.card}
 <section class="card in stack"><h2>Domains</h2>
 ${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own URL.</p>`}</section>
 ${
@@ -226,13 +223,13 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
 }
 
 /** Promotion actions. Buttons for actions that the route would refuse are hidden; a paused project serves no other deployment. */
-function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deployment): Html | undefined {
+function ways(account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
   if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
   if (isInTransfer(project)) return undefined
   if (project.paused)
     return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`
-  const button = (verb: string, words: string, kind: string) =>
-    html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${csrfFields(ctx)}<button class="btn ${kind}">${words}</button></form>`
-  return html`<div class="line">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to this deployment', '')}${button('promote', 'Promote to production', 'primary')}</div>`
+  const link = (verb: string, words: string, look: string) =>
+    html`<a class="btn${look}" href="${deploymentPath(account, project.name, one.id, verb)}">${icon(verb === 'promote' ? 'circle-arrow-up' : 'undo-2')}${words}…</a>`
+  return html`${one.readySubstate === 'PROMOTED' && link('rollback', 'Roll back', '')}${link('promote', 'Promote', ' primary')}`
 }

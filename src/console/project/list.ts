@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { nameOfTeam, selectReceivedInvitations } from '../../accounts/members/received-invitations.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
+import { tile } from '../../platform/pages/face/initials.ts'
 import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -18,7 +19,14 @@ import { sentenceCase } from '../controls.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
-import { failedOf, failedState, type LatestDeployment, readLatestDeployments } from './newest-deployments.ts'
+import { commitAuthor, commitRefs, titleOf } from './commit.ts'
+import {
+  failedOf,
+  failedState,
+  type LatestDeployment,
+  type NewestDeployments,
+  readLatestDeployments,
+} from './newest-deployments.ts'
 
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
@@ -91,10 +99,10 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+      body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
-${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
+${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
     },
   )
@@ -132,13 +140,19 @@ function searchForm(account: OwnAccount, search: string | undefined): Html {
 </form>`
 }
 
+/** Failing and paused projects first. */
+function byNeed(projects: readonly Project[], newest: NewestDeployments): Project[] {
+  const needs = (one: Project) => Number(Boolean(one.paused) || failedOf(newest.get(one.id)).length > 0)
+  return projects.toSorted((one, other) => needs(other) - needs(one))
+}
+
 function card(account: OwnAccount, project: Project, failed: readonly LatestDeployment[], now: number): Html {
-  const [last] = project.latestDeployments ?? []
-  return html`<li class="card in stack">
-<h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${projectStateLabel(project, failed)}${isInTransfer(project) && html` <span class="badge accent">Being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
-<p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${relativeTime(last.createdAt, now)}` : 'No deployments yet'}<br>Changed ${relativeTime(project.updatedAt, now)}</p>
-</li>`
+  const last = project.targets?.production ?? project.latestDeployments?.[0]
+  const domain = project.targets?.production?.alias[0]
+  return html`<li class="card hit"><div class="in stack"><div class="line one">${tile(project.name, 'm')}<div class="cut"><h2 class="cut"><a class="to" href="${projectPath(account, project.name)}">${project.name}</a></h2>${domain && html`<span class="cut small soft">${domain}</span>`}</div>
+<span class="end">${projectStateLabel(project, failed)}</span></div>
+${isInTransfer(project) && html`<p><span class="badge accent">Being transferred</span></p>`}${failed[0] && html`<p>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}</p>`}
+<div class="stack tight">${last ? html`<span class="cut">${titleOf(last)}</span><div class="line tight one small soft">${commitAuthor(last)}${commitRefs(last)}${relativeTime(last.createdAt, now)}</div>` : html`<span class="soft">No deployments yet</span><span class="small soft">Changed ${relativeTime(project.updatedAt, now)}</span>`}</div></div></li>`
 }
 
 /** Returns whether a transfer is in progress. The project is locked meanwhile. */
@@ -151,11 +165,11 @@ export function projectStateLabel(
   { paused, targets }: Pick<Project, 'paused' | 'targets'>,
   failed: readonly LatestDeployment[],
 ): Html {
-  if (paused) return state('bad', 'Paused')
+  if (paused) return state('warn', 'Paused', 'paused')
   const live = (targets as Record<string, unknown> | undefined)?.production != null
   if (!live) return state('idle', 'Not deployed yet')
   const isEarlier = failed.some(({ target }) => target === 'production')
-  return state('good', isEarlier ? 'Live (earlier deployment)' : 'Live')
+  return state('good', isEarlier ? 'Live (earlier deployment)' : 'Live', 'live')
 }
 
 function nothing(account: OwnAccount, search: string | undefined): Html {

@@ -8,6 +8,8 @@ import { deploymentPath } from '../frame.ts'
 
 export type LatestDeployment = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>
 
+export type NewestDeployments = ReadonlyMap<string, readonly LatestDeployment[]>
+
 const COLUMNS = [
   'id',
   'project_id',
@@ -26,7 +28,7 @@ const COLUMNS = [
 export async function readLatestDeployments(
   { db }: ConsoleCtx,
   projects: readonly Project[],
-): Promise<ReadonlyMap<string, readonly LatestDeployment[]>> {
+): Promise<NewestDeployments> {
   const latest = projects.flatMap(({ latestDeployments }) => latestDeployments.map(({ id }) => id))
   if (latest.length === 0) return new Map()
   const production = db

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { icon } from '../../platform/pages/face/icons.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -88,6 +89,7 @@ async function whatNeedsAttention(
   })
   const last = newest.find(({ target }) => target === 'production')
   const staged = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
+  const isHeld = isRolledBack(project)
   return [
     ...(project.paused ? [await paused(ctx, account, project)] : []),
     ...(isInTransfer(project)
@@ -96,7 +98,8 @@ async function whatNeedsAttention(
         ]
       : []),
     ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
-    ...(staged && !project.paused
+    ...(isHeld && !project.paused ? [held(account, project, ctx.now)] : []),
+    ...(staged && !project.paused && !isHeld
       ? [
           html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${last.url}</a>. Promote it to put it live.`,
         ]
@@ -113,6 +116,16 @@ async function whatNeedsAttention(
   ]
 }
 
+/** After a rollback, new deployments wait for a promote. */
+function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): boolean {
+  return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
+}
+
+function held(account: OwnAccount, { name, lastAliasRequest }: Project, now: number): Html {
+  const { toDeploymentId, requestedAt } = lastAliasRequest!
+  return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">an earlier deployment</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.`
+}
+
 async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {
   const names = pausedBy === undefined ? undefined : await readUserNames(ctx, account, [pausedBy])
   const name = pausedBy && (names?.get(pausedBy) ?? pausedBy)
@@ -126,9 +139,9 @@ function attention(sentences: readonly Html[]): Html | undefined {
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
-  const verb = paused ? 'unpause' : 'pause'
-  return html`<form method="post" action="${projectPath(account, name, verb)}">${csrfFields(ctx)}
-<button class="btn${paused ? ' primary' : ''}">${paused ? 'Resume' : 'Pause project'}</button></form>`
+  if (!paused) return html`<a class="btn" href="${projectPath(account, name, 'pause')}">${icon('pause')}Pause…</a>`
+  return html`<form method="post" action="${projectPath(account, name, 'unpause')}">${csrfFields(ctx)}
+<button class="btn primary">${icon('play')}Resume</button></form>`
 }
 
 function production(account: OwnAccount, { name, targets }: Project, now: number): Html {

@@ -14,6 +14,7 @@ const FILES = {
   stylesheet: () => new URL('../pages/assets/face.css', import.meta.url),
   mark: () => new URL('../pages/assets/mark.svg', import.meta.url),
   'live script': () => new URL('../pages/assets/live-script.js', import.meta.url),
+  'log script': () => new URL('../pages/assets/log-script.js', import.meta.url),
   'search script': () => new URL('../pages/assets/search-script.js', import.meta.url),
   'controls script': () => new URL('../pages/assets/controls-script.js', import.meta.url),
   'keep script': () => new URL('../pages/assets/keep-script.js', import.meta.url),

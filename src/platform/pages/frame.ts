@@ -6,6 +6,7 @@ import {
   CONTROLS,
   DROP_SCRIPT,
   LIVE_SCRIPT,
+  LOG_SCRIPT,
   MANIFEST,
   MARK,
   SANS_FONT,
@@ -147,6 +148,7 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
 <script type="module" src="${DROP_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
+<script type="module" src="${LOG_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${LIVE_SCRIPT.path}" data-turbo-track="reload"></script>${scriptTags(page)}`
   return documentOf(page.title, head, framedBody(navigation, page.body))
 }

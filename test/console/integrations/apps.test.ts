@@ -35,7 +35,7 @@ onBothEngines(
     assert.match(change.text, /<option value="read" selected>Read</)
     const wrong = await client.post(`${one}/change`, { ...APP, redirectUrl: 'ftp://nowhere' })
     assert.equal(wrong.status, 400)
-    assert.match(wrong.text, /id="redirectUrl-fault">“Redirect URL” should begin/)
+    assert.match(wrong.text, /id="redirectUrl-fault"><svg.*?<\/svg><span>“Redirect URL” should begin/)
     assert.match(wrong.text, /value="ftp:\/\/nowhere"/)
     const changed = await client.post(`${one}/change`, { ...APP, webhookUrl: to.url, 'level-domain': 'read-write' })
     assert.equal(changed.location, `${one}?saved`, changed.text)

@@ -20,21 +20,28 @@ onBothEngines(
     const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
     const second = await web.deploy()
     const list = (await client.get(PATH)).text
-    assert.match(list, /<span class="badge">main<\/span> <span class="soft">Mend &lt;it&gt;/)
+    assert.match(list, />Mend &lt;it&gt;<\/a>[\s\S]*?<span>main<\/span>/)
     assert.match(
       list,
       new RegExp(
-        `${second}">d2.host.test</a></td>\\s*<td[^>]*><span class="state good"><svg.*?</svg>Ready</span></td><td[^>]*>Production <span class="badge accent">Live`,
+        `Live</span>\\s*<div class="dep-what"><span class="line tight one"><a class="to medium" href="[^"]*/${second}">d2.host.test</a><span class="badge good">Current`,
       ),
     )
 
     const page = await client.get(`${PATH}/${first}`)
     assert.match(page.text, /<td[^>]*><code>githubCommitMessage<\/code><\/td><td[^>]*>Mend &lt;it&gt;<\/td>/)
-    assert.match(page.text, /Roll back to this deployment/)
+    assert.match(page.text, /Roll back…/)
     const live = await client.get(`${PATH}/${second}`)
-    assert.doesNotMatch(live.text, /Promote to production|Roll back to this deployment/)
+    assert.doesNotMatch(live.text, /Promote…|Roll back…/)
     assert.match(live.text, /href="https:\/\/one\.apps\.example\.net"/)
 
+    const asked = (await client.get(`${PATH}/${first}/rollback`)).text
+    assert.match(
+      asked,
+      /<h1>Roll back production\?<\/h1>[\s\S]*Moves 1 domain\.[\s\S]*From, live now[\s\S]*d2\.host\.test/,
+    )
+    assert.match(asked, /Mend &lt;it&gt;[\s\S]*one\.apps\.example\.net[\s\S]*will not go live until you promote one/)
+    assert.match((await client.get(`${PATH}/${first}/promote`)).text, /<h1>Promote to production\?<\/h1>/)
     const rolled = await client.post(`${PATH}/${first}/rollback`)
     assert.deepEqual([rolled.status, rolled.location], [303, `${PATH}/progress`], rolled.text)
     const waiting = await client.get(rolled.location)
@@ -47,7 +54,7 @@ onBothEngines(
     await web.sweep()
     const done = await client.get(rolled.location)
     assert.match(done.text, /<h1>Roll back<\/h1>/)
-    assert.match(done.text, /state good">Succeeded/)
+    assert.match(done.text, /state good"><svg.*?<\/svg>Succeeded/)
     assert.match(
       done.text,
       /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state good"><svg.*?<\/svg>Completed/,
@@ -87,7 +94,7 @@ onBothEngines(
     await seedProject(world, 'web')
     const files = [{ file: '.vercel/output/config.json', data: '{"version":3}' }]
     const { body } = await world.call('POST', '/v13/deployments?prebuilt=1', { name: 'web', files })
-    const visit = (href: string) => `<a class="btn" href="${href}" rel="noreferrer">Visit</a>`
+    const visit = (href: string) => `<a class="btn" href="${href}" rel="noreferrer">Visit<svg`
     const own = (await client.get(`${PATH}/${body.id}`)).text
     assert.match(body.url, /\.berth\.localhost:3002$/)
     assert.ok(own.includes(visit(`http://${body.url}`)), own)
@@ -108,7 +115,7 @@ onBothEngines(
     const early = await client.post(`${PATH}/${building}/promote`)
     assert.equal(early.status, 409)
     assert.match(early.text, /only one that is READY/)
-    assert.match(early.text, /<h1>d1\.host\.test<\/h1>/)
+    assert.match(early.text, /<h1>d1\.host\.test<span class="state busy">/)
     const ready = await web.deploy()
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     const paused = await client.post(`${PATH}/${ready}/promote`)
@@ -116,7 +123,7 @@ onBothEngines(
     assert.match(paused.text, /Unpause it first/)
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await web.promote(await web.deploy())
-    const offers = async () => /Promote to production/.test((await client.get(`${PATH}/${ready}`)).text)
+    const offers = async () => /Promote…/.test((await client.get(`${PATH}/${ready}`)).text)
     assert.equal(await offers(), true)
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     assert.equal(await offers(), false)
@@ -172,9 +179,13 @@ onBothEngines(
     assert.doesNotMatch(await overview(), /Needs attention/)
     await web.rollback(first)
     await web.deploy()
-    assert.match(await overview(), /The newest production deployment is not live: <a [^>]*>d3\.host\.test/)
+    assert.match(
+      await overview(),
+      /Rolled back <time[^>]*>just now<\/time> to <a [^>]*>an earlier deployment<\/a>\. New deployments will not go live/,
+    )
     await world.call('POST', `/v1/projects/${web.id}/pause`)
-    assert.doesNotMatch(await overview(), /is not live/, 'a paused project shows that it is paused')
+    assert.match((await client.get('/console/t/admin/projects/web/pause')).text, /<h1>Pause web\?<\/h1>/)
+    assert.doesNotMatch(await overview(), /Rolled back/, 'a paused project shows that it is paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
     await tamper(world, 'project_domain', { verified_at: world.deps.clock.now() }, { name: 'www.example.com' })

@@ -42,7 +42,7 @@ onBothEngines(
     dns.zones.set(at!, { txt: [[value!]] })
     const verified = await client.post(`${PATH}/${name}/verify`)
     assert.deepEqual([verified.status, verified.location], [303, `${PATH}/${name}`], verified.text)
-    assert.match((await client.get(`${PATH}/${name}`)).text, /state good">Verified/)
+    assert.match((await client.get(`${PATH}/${name}`)).text, /state good"><svg.*?<\/svg>Verified/)
 
     const apex = name.slice(4)
     await client.post(`${PATH}/add`, { name: apex, redirect: name, redirectStatusCode: '308' })
@@ -79,7 +79,7 @@ onBothEngines(
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
     assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are asked when a person asks')
-    assert.match(elsewhere.text, /state bad">Not pointing here/)
+    assert.match(elsewhere.text, /state bad"><svg.*?<\/svg>Not pointing here/)
     assert.match(elsewhere.text, /edge\.example\.net/)
     dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })
     dns.zones.set(name, { cname: 'edge.example.net' })
@@ -208,7 +208,7 @@ onBothEngines(
     await client.get(`${PATH}/add`)
     const taken = await client.post(`${PATH}/add`, { name })
     assert.equal(taken.status, 409)
-    assert.match(taken.text, /id="name-fault">Cannot add .* another project of your account/)
+    assert.match(taken.text, /id="name-fault"><svg.*?<\/svg><span>Cannot add .* another project of your account/)
     const [, holder] = /href="([^"]*)">View /.exec(taken.text)!
     assert.match((await client.get(holder!)).text, /Verify ownership/, 'the way to the project that has it')
     assert.equal((await client.get(`${PATH}/${name}`)).status, 404, 'not on this project')

@@ -8,7 +8,7 @@ import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 /** What the card of the project `web` says of deployments that failed: the words by their id. */
 function cardOf(list: string): Record<string, string> {
-  const links = list.matchAll(/<a class="state bad" href="[^"]*\/deployments\/(dpl_\w+)">([^<]+)<\/a>/g)
+  const links = list.matchAll(/<a class="state bad" href="[^"]*\/deployments\/(dpl_\w+)"><svg.*?<\/svg>([^<]+)<\/a>/g)
   return Object.fromEntries([...links].map(([, id, words]) => [id!, words!]))
 }
 
@@ -36,8 +36,8 @@ onBothEngines(
       ),
     )
     assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
-    assert.match(behind.overview, /state good">Live \(earlier deployment\)</)
-    assert.match((await client.get('/console/t/admin')).text, /state good">Live \(earlier deployment\)</)
+    assert.match(behind.overview, /state good"><svg.*?<\/svg>Live \(earlier deployment\)</)
+    assert.match((await client.get('/console/t/admin')).text, /state good"><svg.*?<\/svg>Live \(earlier deployment\)</)
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
     assert.match(next.overview, /newest production deployment <span class="state bad"><svg.*?<\/svg>was canceled/)
@@ -45,7 +45,7 @@ onBothEngines(
     await web.deploy()
     const good = await see()
     assert.doesNotMatch(good.overview, /Needs attention/)
-    assert.match(good.overview, /state good">Live</)
+    assert.match(good.overview, /state good"><svg.*?<\/svg>Live</)
     assert.deepEqual(good.card, {})
   },
   SETTINGS,

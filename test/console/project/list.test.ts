@@ -55,13 +55,13 @@ onBothEngines('the list says how many there are, is searched, and goes on where 
   const first = (await client.get('/console/t/admin')).text
   assert.match(first, /<h1>Projects <span class="soft">25</)
   assert.match(first, /Search projects by name/)
-  assert.equal(first.match(/<li class="card in stack">/g)?.length, 20)
+  assert.equal(first.match(/<li class="card hit">/g)?.length, 20)
   const [, older] = /href="([^"]*until[^"]*)">Older/.exec(first)!
   const second = (await client.get(older!.replaceAll('&amp;', '&'))).text
-  assert.equal(second.match(/<li class="card in stack">/g)?.length, 5)
+  assert.equal(second.match(/<li class="card hit">/g)?.length, 5)
   assert.match(second, />web-1</)
   assert.match((await client.get('/console/t/admin?search=web')).text, /\?search=web&amp;until=\d+">Older/)
   const found = (await client.get('/console/t/admin?search=WEB-25')).text
-  assert.equal(found.match(/<li class="card in stack">/g)?.length, 1)
+  assert.equal(found.match(/<li class="card hit">/g)?.length, 1)
   assert.match((await client.get('/console/t/admin?search=%F0%9F%98%80')).text, /No projects match “😀”/)
 })

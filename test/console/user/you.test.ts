@@ -250,7 +250,7 @@ onBothEngines('the page of an account shows the tokens of the person that open i
   assert.equal(page.status, 200, page.text)
   assert.match(page.text, /everywhere[\s\S]*of-the-team|of-the-team[\s\S]*everywhere/)
   assert.doesNotMatch(page.text, /of-acme/)
-  assert.match(page.text, /aria-current="page">Tokens</)
+  assert.match(page.text, /aria-current="page"><svg.*?<\/svg>Tokens</)
   const [, path] = /href="(\/console\/account\/tokens\/new\?account=[^"]+)"/.exec(page.text)!
   assert.match((await client.get(path!)).text, new RegExp(`<option value="${teamId}" selected>`))
   assert.doesNotMatch((await client.get('/console/t/admin/tokens')).text, /of-the-team|of-acme/)

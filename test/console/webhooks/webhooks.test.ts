@@ -134,7 +134,7 @@ onBothEngines(
     assert.equal(to.got[0]!.headers.authorization, 'Bearer of-mine')
     const wrong = await client.post(`${list}/new`, { ...fields, url: 'nowhere' })
     assert.equal(wrong.status, 400)
-    assert.match(wrong.text, /id="url-fault">“URL”/)
+    assert.match(wrong.text, /id="url-fault"><svg.*?<\/svg><span>“URL”/)
     const made = await client.post(`${list}/new`, fields)
     const [, secret] = /<pre class="secret">([^<]+)</.exec(made.text)!
     const [id] = /ld_\w+/.exec(made.text)!

@@ -78,7 +78,8 @@ function isShown(at) {
 /** Whether a field differs from the server's value. */
 function isTypedIn() {
   return [...document.querySelectorAll('input, textarea, select')].some((field) => {
-    if (field.type === 'hidden') return false
+    // A field without a form sends nothing: it searches what the page shows.
+    if (field.type === 'hidden' || field.form === null) return false
     if (field.type === 'checkbox' || field.type === 'radio') return field.checked !== field.defaultChecked
     if (field.type === 'file') return field.files.length > 0
     if (field.localName !== 'select') return field.value !== field.defaultValue
