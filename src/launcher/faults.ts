@@ -1,6 +1,6 @@
-/** What can be wrong with a function before it answers. docs/functions.md: Faults. */
+/** What can be wrong with a function before it answers. docs/functions.md: Errors. */
 
-/** TABLE faults → what its log says. */
+/** TABLE errors → what its log says. */
 const FAULTS = {
   LOAD_FAILED: 'The function could not be loaded.',
   NO_HANDLER:
@@ -11,7 +11,7 @@ const FAULTS = {
 
 export type Fault = keyof typeof FAULTS
 
-/** A fault with its reason, which its log has already. */
+/** An error with its reason, which its log has already. */
 export class FunctionFault extends Error {
   readonly fault: Fault
 

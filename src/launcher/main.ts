@@ -26,7 +26,7 @@ async function launch(options: LauncherOptions): Promise<void> {
     channel.send({ kind: 'fault', fault, message: (error as Error).message })
     return undefined
   })
-  // The sites server ends it once it has read the fault. The channel keeps it until then.
+  // The sites server ends it once it has read the error. The channel keeps it until then.
   if (handler === undefined) return
   onUncaught(onError)
   const server = openServer(handler, onError)
@@ -59,7 +59,7 @@ async function answer(
   try {
     await handler(request, response)
   } catch (error) {
-    // The visitor left: no fault of the function.
+    // The visitor left: not an error of the function.
     if (response.destroyed) return
     if (!(error instanceof BadBody)) onError(error instanceof FunctionFault ? error.message : error)
     answerFault(response, error)

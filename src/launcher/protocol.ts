@@ -18,7 +18,7 @@ export type LauncherMessage =
 /** Lines of JSON to the launcher. `dial`: open one more connection for requests. `drain`: end once nothing is pending. */
 export type LauncherOrder = { kind: 'dial' } | { kind: 'drain' }
 
-/** A response of the launcher in the place of the function's. The value is a fault. */
+/** A response of the launcher in the place of the function's. The value is an error of `faults.ts`. */
 export const FAULT_HEADER = 'x-berth-function-fault'
 
 /** The request header with the id of the request. */

@@ -9,7 +9,7 @@ type RequestContext = {
   url: string
   headers: Record<string, string>
   waitUntil(promise: unknown): void
-  /** Answers with a fault in the place of the function, once. */
+  /** Answers with an error in the place of the function, once. */
   fail: (error: unknown) => void
 }
 

@@ -105,7 +105,7 @@ async function deployPage(home: ServiceHome, service: RunningService, token: str
   return id
 }
 
-/** As a person does who opened the link of the first start. */
+/** As a user does who opened the link of the first start. */
 async function setPassword(page: Page, link: string): Promise<void> {
   await page.goto(link)
   for (const name of ['password', 'again']) await page.fill(`input[name=${name}]`, PASSWORD)
@@ -122,8 +122,8 @@ async function answers(page: Page, url: string, status: number): Promise<void> {
 }
 
 /**
- * Opens an address again and again. Fails where what is looked for came later than a person would wait for it. `fault`: what a browser without a
- * person in front of it says instead of asking for a password, or of an error without a page.
+ * Opens an address again and again. Fails where what is looked for came later than a user would wait for it. `fault`: what a browser without a
+ * user in front of it says instead of asking for a password, or of an error without a page.
  */
 async function looksUntil(
   page: Page,

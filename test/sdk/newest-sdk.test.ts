@@ -1,4 +1,4 @@
-/** What the newest SDK says is kept, refused, or passed over for a reason in docs/clients.md: nothing is lost in silence. */
+/** What the newest SDK says is kept, refused, or passed over for a reason in docs/clients.md; nothing is lost in silence. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

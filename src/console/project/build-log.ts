@@ -52,7 +52,7 @@ async function downloadLog(ctx: ConsoleCtx, { params }: ScreenInput) {
     for (const one of events)
       if (one.type !== 'deployment-state')
         lines.set(one.serial, `${new Date(one.date).toISOString()} ${withoutStyles(one.text)}\n`)
-    // Lines of the same moment come again.
+    // Lines of the same time come again.
     if (lines.size === before) break
     since = events.at(-1)?.date
   }

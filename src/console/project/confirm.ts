@@ -27,7 +27,7 @@ const MOVES = {
     title: 'Promote to production?',
     verb: 'Promote',
     look: 'primary',
-    follows: 'New production deployments go live by themselves, also where a rollback had stopped that.',
+    follows: 'New production deployments go live automatically, also where a rollback had stopped that.',
   },
   rollback: {
     title: 'Roll back production?',

@@ -78,7 +78,7 @@ export function showDocument(page: Page, { user, csrfToken, nonce, stamp }: Docu
   return documentOf(page.title, head, gateBody(page.body, user, csrfToken))
 }
 
-/** A page outside the console: a column of forms, and before sign-in the harbor beside it. */
+/** A page outside the console: a column of forms, and before sign-in the harbor next to it. */
 function gateBody(content: Html, user: SessionUser | undefined, csrfToken: string): string {
   return html`<body class="gate${user !== undefined && ' wide'}">
 <main id="main"><div class="form stack">

@@ -70,7 +70,7 @@ export async function runBuild(
     if (report === undefined) return 'lost'
     await upload.finish(LOG_MS)
     const outcome = await send(build, report, unreportable.signal)
-    // Nobody waits for the cache: it is saved when the deployment is there.
+    // The deployment does not wait for the cache: it is saved when the deployment is there.
     done.abort()
     if (outcome === 'succeeded') await saveCache(build, ending)
     return outcome

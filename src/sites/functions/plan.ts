@@ -47,7 +47,7 @@ export function recentFailures(failures: readonly number[], now: number): number
 }
 
 /**
- * Returns what to do: kill what took too long, drain what nobody uses, start what requests wait for. Where there is no room the idle process that
+ * Returns what to do: kill what took too long, drain what is idle, start what requests wait for. Where there is no room the idle process that
  * was used longest ago is drained, and the start follows once it has ended. Pure.
  */
 export function planProcesses(

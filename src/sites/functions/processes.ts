@@ -222,7 +222,7 @@ function endOf(code: number | null, signal: string | null): string {
   return code === null ? `signal ${signal}` : `exit code ${code}`
 }
 
-/** No further request gets it. It ends by itself, or is killed later. */
+/** No further request gets it. It ends on its own, or is killed later. */
 function drain(one: Running): void {
   move(one, 'drain')
   one.isEnding = true

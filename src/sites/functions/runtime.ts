@@ -116,7 +116,7 @@ async function openFolders(folder: string): Promise<{ runs: string; sockets: str
   return { runs, sockets }
 }
 
-/** What nobody listens on is of a process that was killed. */
+/** A socket without a listener is of a process that was killed. */
 async function removeDeadSockets(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)

@@ -1,4 +1,4 @@
-/** Line icons of pages. From Lucide 1.62.0 (platform/pages/assets/licences/lucide-ISC-MIT.txt). docs/console.md: Page layout. */
+/** Line icons of pages. From Lucide 1.62.0 (`platform/pages/assets/licences`). docs/console.md: Page layout. */
 import { type Html, html, markupOf } from '../html.ts'
 
 /** TABLE Shapes on a grid of 24. */
@@ -92,7 +92,7 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS
 
-/** Renders an icon for eyes only: words or an `aria-label` stand beside it. */
+/** Renders an icon for eyes only: words or an `aria-label` stand next to it. */
 export function icon(name: IconName): Html {
   return html`<svg class="i" viewBox="0 0 24 24" aria-hidden="true">${markupOf(ICONS[name])}</svg>`
 }
