@@ -21,7 +21,7 @@ export type Site = {
   stop(): Promise<void>
 }
 
-/** `mayReach`: the addresses that rewrites may lead to; public ones where it is not said. Sites servers in a folder that stays from one start to the next. */
+/** `mayReach`: the addresses that rewrites may proxy to; public ones where it is not said. Sites servers in a folder that stays from one start to the next. */
 export function openSitesServers(
   t: TestContext,
   settings: Record<string, string> = {},
