@@ -7,7 +7,9 @@ import { root } from '../support/root.ts'
 import { bannedIn, sentencesOfCode, withoutNames } from './banned-words.ts'
 
 const FOLDERS = ['src', 'scripts', 'bin', 'deploy', '.ci', 'docs']
-const TESTS = 'attacks deploy failover process readers release sandbox sdk'.split(' ').map((folder) => `test/${folder}`)
+const TESTS = 'accounts attacks deploy failover integrations process readers release sandbox sdk sites'
+  .split(' ')
+  .map((folder) => `test/${folder}`)
 const AT_ROOT = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
 
 /** TABLE files that are not read → why. */

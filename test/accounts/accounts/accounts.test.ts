@@ -1,4 +1,4 @@
-/** Users, teams and members through the operator API, and what the person behind a token sees of them. docs/spec/operator-api.md. */
+/** Users, teams and members through the operator API, and what the user of a token sees of them. docs/spec/operator-api.md. */
 import assert from 'node:assert/strict'
 import { digest } from '../../support/stores/digest.ts'
 import { type ApiResponse, onBothEngines } from '../../support/world.ts'
@@ -129,7 +129,7 @@ onBothEngines('a reference to an unknown id is refused with its name, and nothin
 })
 
 onBothEngines(
-  'an account is patched field by field, and what it owes keeps its first moment',
+  'an account is patched field by field, and what it owes keeps its first time',
   async ({ operator, credentials, deps }) => {
     const path = `/operator/v1/accounts/${credentials.teamId}` as const
     const patch = async (body: object) => (await operator('PATCH', path, body)).body
@@ -219,7 +219,7 @@ onBothEngines(
 onBothEngines('teams are listed newest first with pages, and found by id and slug; others are 404', async (world) => {
   const { call, operator, credentials } = world
   for (const slug of ['one', 'two', 'three']) {
-    // `since` is a moment in milliseconds: each is made in one of its own.
+    // `since` is a time in milliseconds: each is made in one of its own.
     world.deps.clock.set(world.deps.clock.now() + 10)
     await operator('POST', '/operator/v1/teams', { slug, name: slug, ownerId: credentials.userId })
   }

@@ -1,51 +1,54 @@
-/** Who changed what in an account, and teams that people make. docs/accounts.md: Activity, Teams. */
+/** Who changed what in an account, and teams that users create. docs/accounts.md: Activity, Teams. */
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
-onBothEngines('the activity of an account has what was done in it, by whom, and nothing of others', async (world) => {
-  const { teamId } = world.credentials
-  const team = callWith(world.call, `teamId=${teamId}`)
-  const guest = await world.user('guest')
-  await world.join(guest, 'MEMBER')
-  const { id } = (await team('POST', '/v10/projects', { name: 'web' })).body
-  await world.call('POST', '/v10/projects', { name: 'elsewhere' })
-  await callWith(guest.call, `teamId=${teamId}`)('PATCH', '/v9/projects/web', { devCommand: 'a value of mine' })
-  const { call } = await seedInstallation(world)
-  await callWith(call, `teamId=${teamId}`)('POST', '/v10/projects', { name: 'of-app' })
+onBothEngines(
+  'the activity of an account has the changes in it with their actors, and nothing of others',
+  async (world) => {
+    const { teamId } = world.credentials
+    const team = callWith(world.call, `teamId=${teamId}`)
+    const guest = await world.user('guest')
+    await world.join(guest, 'MEMBER')
+    const { id } = (await team('POST', '/v10/projects', { name: 'web' })).body
+    await world.call('POST', '/v10/projects', { name: 'elsewhere' })
+    await callWith(guest.call, `teamId=${teamId}`)('PATCH', '/v9/projects/web', { devCommand: 'a value of mine' })
+    const { call } = await seedInstallation(world)
+    await callWith(call, `teamId=${teamId}`)('POST', '/v10/projects', { name: 'of-app' })
 
-  const all = await team('GET', '/v1/activity?limit=100')
-  assert.equal(all.status, 200, all.text)
-  assert.doesNotMatch(all.text, /a value of mine/)
-  const lines = all.body.entries.map(({ type, actor, subjectId, fields }) => [
-    type,
-    actor.kind,
-    actor.name,
-    subjectId,
-    fields,
-  ])
-  const [ofApp] = all.body.entries.filter(({ actor }) => actor.kind === 'integration')
-  assert.deepEqual([ofApp!.type, ofApp!.actor.name], ['createProject', 'Helper'])
-  assert.deepEqual(
-    lines.filter(([, , , subject]) => subject === id),
-    [
-      ['updateProject', 'user', 'guest', id, ['devCommand']],
-      ['createProject', 'user', 'admin', id, ['name']],
-    ],
-  )
-  const own = await world.call('GET', '/v1/activity?limit=100&type=createProject')
-  assert.equal(own.body.entries.length, 1)
-  const byGuest = await team('GET', `/v1/activity?actorId=${guest.id}`)
-  assert.ok(byGuest.body.entries.length > 0)
-  assert.ok(byGuest.body.entries.every(({ actor }) => actor.id === guest.id))
-  const page = await team('GET', '/v1/activity?limit=1')
-  assert.deepEqual(page.body.entries, [all.body.entries[0]])
-  const next = await team('GET', `/v1/activity?limit=1&until=${page.body.pagination.next}`)
-  assert.deepEqual(next.body.entries, [all.body.entries[1]])
-})
+    const all = await team('GET', '/v1/activity?limit=100')
+    assert.equal(all.status, 200, all.text)
+    assert.doesNotMatch(all.text, /a value of mine/)
+    const lines = all.body.entries.map(({ type, actor, subjectId, fields }) => [
+      type,
+      actor.kind,
+      actor.name,
+      subjectId,
+      fields,
+    ])
+    const [ofApp] = all.body.entries.filter(({ actor }) => actor.kind === 'integration')
+    assert.deepEqual([ofApp!.type, ofApp!.actor.name], ['createProject', 'Helper'])
+    assert.deepEqual(
+      lines.filter(([, , , subject]) => subject === id),
+      [
+        ['updateProject', 'user', 'guest', id, ['devCommand']],
+        ['createProject', 'user', 'admin', id, ['name']],
+      ],
+    )
+    const own = await world.call('GET', '/v1/activity?limit=100&type=createProject')
+    assert.equal(own.body.entries.length, 1)
+    const byGuest = await team('GET', `/v1/activity?actorId=${guest.id}`)
+    assert.ok(byGuest.body.entries.length > 0)
+    assert.ok(byGuest.body.entries.every(({ actor }) => actor.id === guest.id))
+    const page = await team('GET', '/v1/activity?limit=1')
+    assert.deepEqual(page.body.entries, [all.body.entries[0]])
+    const next = await team('GET', `/v1/activity?limit=1&until=${page.body.pagination.next}`)
+    assert.deepEqual(next.body.entries, [all.body.entries[1]])
+  },
+)
 
-onBothEngines('whoever does not see the whole account does not see who changed it', async (world) => {
+onBothEngines('a caller who does not see the whole account does not see who changed it', async (world) => {
   const { teamId } = world.credentials
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
   const asked = async (call: typeof world.call) =>
@@ -62,7 +65,7 @@ onBothEngines('whoever does not see the whole account does not see who changed i
 })
 
 onBothEngines(
-  'a person makes at most 20 teams, by a token that is not limited, and names are taken once',
+  'a user creates at most 20 teams, by a token that is not limited, and names are taken once',
   async (world) => {
     const { teamId } = world.credentials
     const guest = await world.user('guest')

@@ -133,12 +133,12 @@ onBothEngines('a name that was given up is reserved for 90 days for the account 
     409,
     'conflict',
   ])
-  assert.equal((await rename(world, 'team')).status, 200, 'who had it takes it back')
+  assert.equal((await rename(world, 'team')).status, 200, 'the former owner gets it again')
   assert.equal((await rival.call.try('PATCH', '/v2/teams/rivals', { slug: 'acme' })).status, 409)
   assert.equal((await operator('PATCH', '/operator/v1/users/rival', { username: 'equal' })).status, 200)
   assert.equal((await rename(world, 'rival')).status, 409)
   const rows = JSON.stringify(await world.deps.db.read.selectFrom('reserved_slug').selectAll().execute())
-  assert.equal(/acme|rival/.test(rows), false, 'no name is kept in clear')
+  assert.equal(/acme|rival/.test(rows), false, 'no name is stored in plaintext')
 
   const early = { now: Date.now() + 89 * DAY_MS }
   assert.equal((await operator('POST', '/operator/v1/timers/reserved-slugs/run', early)).body.swept, 0)
@@ -148,15 +148,15 @@ onBothEngines('a name that was given up is reserved for 90 days for the account 
   assert.equal((await world.call('GET', `/v2/teams/${credentials.teamId}`)).body.slug, 'team')
 })
 
-onBothEngines('one account keeps 10 names from others at the most', async (world) => {
+onBothEngines('one account reserves at most 10 names', async (world) => {
   for (let at = 0; at < 10; at++) assert.equal((await rename(world, `name-${at}`)).status, 200)
   const full = await rename(world, 'one-more')
   assert.deepEqual(said(full), [409, 'conflict'])
   assert.match(full.body.error.message, /10 reserved former names/)
-  assert.equal((await rename(world, 'name-3')).status, 200, 'one of its own is no further one')
+  assert.equal((await rename(world, 'name-3')).status, 200, 'one of its own does not count again')
 })
 
-onBothEngines('nobody gets a name in the moment in which it is given up, in many rounds', async (world) => {
+onBothEngines('no account gets a name at the time at which it is released, in many rounds', async (world) => {
   const rivals = await Promise.all(['r0', 'r1', 'r2', 'r3'].map((name) => world.user(name)))
   for (const { id } of rivals)
     await world.operator('POST', '/operator/v1/teams', {

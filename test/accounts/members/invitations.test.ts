@@ -1,4 +1,4 @@
-/** Membership by consent: an invited person is a stranger until they accept. docs/accounts.md: Members. */
+/** Membership by consent: an invited user has no access until they accept. docs/accounts.md: Members. */
 
 import assert from 'node:assert/strict'
 import { endSessionsOf } from '../../../src/accounts/sign-in/sessions.ts'
@@ -40,43 +40,46 @@ function teamOf(world: World) {
   }
 }
 
-onBothEngines('an invited person gets from every operation what a stranger gets, until they accept', async (world) => {
-  const samples = await seedSamples(world)
-  const { invite, accept, isIn } = teamOf(world)
-  await seedProject(world, 'theirs', `?teamId=${samples.teamId}`)
-  const [invited, stranger] = [await world.user('invited'), await world.user('strange')]
-  const { code } = await invite({ uid: invited.id }, 'OWNER')
-  let asked = 0
-  for (const route of PUBLIC) {
-    const names = {
-      idOrName: 'theirs',
-      projectId: 'theirs',
-      ...(route.operationId !== 'joinTeam' && { idOrSlug: 'team' }),
+onBothEngines(
+  'an invited user gets from every operation what a user outside of the team gets, until they accept',
+  async (world) => {
+    const samples = await seedSamples(world)
+    const { invite, accept, isIn } = teamOf(world)
+    await seedProject(world, 'theirs', `?teamId=${samples.teamId}`)
+    const [invited, stranger] = [await world.user('invited'), await world.user('strange')]
+    const { code } = await invite({ uid: invited.id }, 'OWNER')
+    let asked = 0
+    for (const route of PUBLIC) {
+      const names = {
+        idOrName: 'theirs',
+        projectId: 'theirs',
+        ...(route.operationId !== 'joinTeam' && { idOrSlug: 'team' }),
+      }
+      const { method, url, body } = sampleRequest(route, samples, names)
+      for (const query of [`teamId=${samples.teamId}`, 'slug=team', '']) {
+        // What users create in their personal account has ids of its own; what is said of the team is said to both alike.
+        if (query === '' && !/\/teams\/:/.test(route.path)) continue
+        const [one, other] = [
+          await invited.call.try(method, withQuery(url, query), body),
+          await stranger.call.try(method, withQuery(url, query), body),
+        ]
+        assert.deepEqual([one.status, one.text], [other.status, other.text], `${route.operationId} ${query}`)
+        assert.ok(one.status === 403 || one.status === 404, `${route.operationId} ${query}: ${one.text}`)
+        asked++
+      }
     }
-    const { method, url, body } = sampleRequest(route, samples, names)
-    for (const query of [`teamId=${samples.teamId}`, 'slug=team', '']) {
-      // What people make in their personal account has ids of its own; what is said of the team is said to both alike.
-      if (query === '' && !/\/teams\/:/.test(route.path)) continue
-      const [one, other] = [
-        await invited.call.try(method, withQuery(url, query), body),
-        await stranger.call.try(method, withQuery(url, query), body),
-      ]
-      assert.deepEqual([one.status, one.text], [other.status, other.text], `${route.operationId} ${query}`)
-      assert.ok(one.status === 403 || one.status === 404, `${route.operationId} ${query}: ${one.text}`)
-      asked++
-    }
-  }
-  assert.ok(asked > 2 * PUBLIC.length)
-  const token = { userId: invited.id, teamId: samples.teamId }
-  assert.deepEqual(said(await world.operator.try('POST', '/operator/v1/tokens', token)), [400, 'bad_request'])
-  const teams = await invited.call('GET', '/v2/teams')
-  assert.deepEqual(teams.body.teams, [])
-  assert.equal((await accept(invited, code)).status, 200)
-  assert.equal(await isIn(invited), true)
-  assert.equal(await isIn(stranger), false)
-})
+    assert.ok(asked > 2 * PUBLIC.length)
+    const token = { userId: invited.id, teamId: samples.teamId }
+    assert.deepEqual(said(await world.operator.try('POST', '/operator/v1/tokens', token)), [400, 'bad_request'])
+    const teams = await invited.call('GET', '/v2/teams')
+    assert.deepEqual(teams.body.teams, [])
+    assert.equal((await accept(invited, code)).status, 200)
+    assert.equal(await isIn(invited), true)
+    assert.equal(await isIn(stranger), false)
+  },
+)
 
-onBothEngines('an invited person is listed as not confirmed, found, given another role, and removed', async (world) => {
+onBothEngines('an invited user is listed as not confirmed, found, given another role, and removed', async (world) => {
   const { path, invite, accept, isIn, listed } = teamOf(world)
   const ada = await world.user('ada')
   const { code } = await invite({ uid: ada.id }, 'VIEWER')
@@ -123,7 +126,7 @@ onBothEngines('an invited person is listed as not confirmed, found, given anothe
 })
 
 onBothEngines(
-  'an invitation is answered by the very person, in time, with a token that may all they may',
+  'an invitation is answered by the invited user, in time, with a token that is not limited',
   async (world) => {
     const { teamId } = world.credentials
     const { path, invite, accept, isIn } = teamOf(world)
@@ -177,7 +180,7 @@ onBothEngines('an invitation to an address waits for the user who gets that addr
   assert.equal(await isIn(later), true)
 })
 
-onBothEngines('the invited person answers on a page, signed in', async (world) => {
+onBothEngines('the invited user answers on a page, signed in', async (world) => {
   const { invite, isIn } = teamOf(world)
   const [ada, bob, eve] = [await world.user('ada'), await world.user('bob'), await world.user('eve')]
   const page = pathOf((await invite({ uid: ada.id }, 'DEVELOPER')).inviteUrl)
@@ -223,7 +226,7 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
 })
 
 onBothEngines(
-  'accepted ten times at once, and while it is taken back or changed: one outcome, never a place without an invitation',
+  'accepted ten times at once, and while it is withdrawn or changed: one outcome, never a place without an invitation',
   async (world) => {
     const { path, invite, accept, isIn } = teamOf(world)
     const ada = await world.user('ada')
@@ -231,7 +234,7 @@ onBothEngines(
     const answers = await Promise.all(Array.from({ length: 10 }, () => accept(ada, first.code)))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)])
     for (let round = 0; round < 8; round++) {
-      // After a round whose invitation was taken back there is no member.
+      // After a round whose invitation was withdrawn there is no member.
       if (await isIn(ada)) await world.call('DELETE', `${path}/${ada.id}`)
       const { code } = await invite({ uid: ada.id }, 'VIEWER')
       const [accepted, ended] = await Promise.all([
@@ -309,7 +312,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'nobody is a member and invited: an invitation ends where its address becomes that of a member',
+  'no user is a member and invited: an invitation ends where its address becomes that of a member',
   async (world) => {
     const { teamId, userId } = world.credentials
     const { invite, accept, isIn, listed } = teamOf(world)
@@ -335,7 +338,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('nobody is a member and invited, also when they are placed while they are invited', async (world) => {
+onBothEngines('no user is a member and invited, also when they are placed while they are invited', async (world) => {
   const { teamId } = world.credentials
   const { path } = teamOf(world)
   const people = await Promise.all(Array.from({ length: 10 }, (_, at) => world.user(`ada${at}`)))
@@ -350,7 +353,7 @@ onBothEngines('nobody is a member and invited, also when they are placed while t
   assert.ok(members.every((one: { confirmed: boolean; role: string }) => one.confirmed && one.role === 'OWNER'))
 })
 
-onBothEngines('a person who accepted to be OWNER stays while there is no other OWNER', async (world) => {
+onBothEngines('a user who accepted to be OWNER stays while there is no other OWNER', async (world) => {
   const { userId } = world.credentials
   const { path } = teamOf(world)
   const ada = await world.user('ada')
@@ -361,7 +364,7 @@ onBothEngines('a person who accepted to be OWNER stays while there is no other O
   assert.deepEqual(said(await ada.call.try('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
 })
 
-onBothEngines('100 invitations wait in one team at the most', async (world) => {
+onBothEngines('at most 100 invitations are pending in one team', async (world) => {
   const { teamId, userId } = world.credentials
   const rows = Array.from({ length: 99 }, (_, at) => ({
     id: `inv_${at}`,
@@ -382,7 +385,7 @@ onBothEngines('100 invitations wait in one team at the most', async (world) => {
 })
 
 onBothEngines(
-  'with a mail server the link is in the letter to the person, and in no answer',
+  'with a mail server the link is in the email to the user, and in no answer',
   async (world) => {
     const ada = await world.user('ada')
     const path = `/v1/teams/${world.credentials.teamId}/members` as const
@@ -411,7 +414,7 @@ onBothEngines('a form whose session ends while it waits for its turn to write is
   assert.equal((await client.get(page)).status, 200)
   const { db } = world.deps
   const { write } = db
-  // It was let in, and waits: another browser of hers ends all sessions meanwhile.
+  // It was admitted, and waits: another browser of hers ends all sessions meanwhile.
   db.write = async (...said) => {
     db.write = write
     await write((tx) => endSessionsOf({ db: tx }, ada.id))

@@ -147,14 +147,14 @@ onBothEngines('an invalid request is refused with a sentence, and nothing is wri
   assert.equal(await digest(world), before)
 })
 
-onBothEngines('only an OWNER changes who is in a team; everybody else may leave it', async (world) => {
+onBothEngines('only an OWNER changes who is in a team; all others may leave it', async (world) => {
   const { teamId } = world.credentials
   const { path, join, roles } = teamOf(world)
   const spare = await world.user('spare')
   const victim = await join('victim', 'VIEWER')
   for (const role of ['MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING']) {
     const { id, call } = await join(role.toLowerCase(), role)
-    // Without `teamId` the request acts for the personal account, of which everybody is OWNER.
+    // Without `teamId` the request acts for the personal account, of which each user is OWNER.
     for (const query of ['', `?teamId=${teamId}`, '?slug=team']) {
       for (const [method, url, body] of [
         ['POST', path, { uid: spare.id, role: 'OWNER' }],
@@ -174,23 +174,20 @@ onBothEngines('only an OWNER changes who is in a team; everybody else may leave 
   assert.deepEqual(await roles(), { admin: 'OWNER', victim: 'VIEWER' })
 })
 
-onBothEngines(
-  'the token of a team ends when its person leaves, and does not come back with the person',
-  async (world) => {
-    const { teamId } = world.credentials
-    const { path, join } = teamOf(world)
-    const ada = await join('ada', 'DEVELOPER')
-    const made = await ada.call('POST', `/v3/user/tokens?teamId=${teamId}`, { name: 'ci' })
-    const bound = world.as(made.body.bearerToken)
-    const list = `/v9/projects?teamId=${teamId}` as const
-    assert.equal((await bound('GET', list)).status, 200)
-    assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
-    assert.equal((await bound.try('GET', list)).status, 401)
-    await world.join(ada, 'VIEWER')
-    assert.equal((await bound.try('GET', list)).status, 401)
-    assert.equal((await ada.call('GET', list)).status, 200, 'what acts for more than the team stays')
-  },
-)
+onBothEngines('the token of a team ends when its user leaves, and does not come back with the user', async (world) => {
+  const { teamId } = world.credentials
+  const { path, join } = teamOf(world)
+  const ada = await join('ada', 'DEVELOPER')
+  const made = await ada.call('POST', `/v3/user/tokens?teamId=${teamId}`, { name: 'ci' })
+  const bound = world.as(made.body.bearerToken)
+  const list = `/v9/projects?teamId=${teamId}` as const
+  assert.equal((await bound('GET', list)).status, 200)
+  assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
+  assert.equal((await bound.try('GET', list)).status, 401)
+  await world.join(ada, 'VIEWER')
+  assert.equal((await bound.try('GET', list)).status, 401)
+  assert.equal((await ada.call('GET', list)).status, 200, 'what acts for more than the team stays')
+})
 
 onBothEngines('a team without the caller is 404, and a limited token manages no members', async (world) => {
   const { teamId, userId } = world.credentials
@@ -244,7 +241,7 @@ onBothEngines('a team without the caller is 404, and a limited token manages no 
   assert.equal(await digest(world), before)
 })
 
-onBothEngines('the last OWNER neither leaves nor falls, whoever asks', async (world) => {
+onBothEngines('the last OWNER neither leaves nor is demoted, for any caller', async (world) => {
   const { teamId, userId } = world.credentials
   const { path, join, roles } = teamOf(world)
   await join('ada', 'MEMBER')
@@ -304,7 +301,7 @@ onBothEngines('of ten simultaneous invitations of a user one is 200 and nine are
 })
 
 onBothEngines(
-  'installations of a person who leaves or is demoted are disabled, as when the operator does it',
+  'installations of a user who leaves or is demoted are disabled, as when the operator does it',
   async (world) => {
     const { teamId } = world.credentials
     const { path, join } = teamOf(world)
@@ -333,7 +330,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the people who see a project are listed with the role that they have there', async (world) => {
+onBothEngines('the users who see a project are listed with the role that they have there', async (world) => {
   const { teamId, userId } = world.credentials
   const { join } = teamOf(world)
   for (const role of ROLES.slice(1)) await join(role.toLowerCase(), role)

@@ -1,4 +1,4 @@
-/** A challenge of a passkey: of one browser and purpose, for five minutes, once. Each check by itself, for over HTTP one hides the other. docs/sign-in-and-consent.md: Second factors. */
+/** A challenge of a passkey: of one browser and purpose, for five minutes, once. Each check on its own, because over HTTP one hides the other. docs/sign-in-and-consent.md: Second factors. */
 import assert from 'node:assert/strict'
 import {
   type ChallengeCtx,
@@ -38,19 +38,16 @@ onBothEngines('a challenge is of one browser and one purpose, and as it was made
     assert.equal(await isOwnChallenge(here, 'sign in', other), false, other)
 })
 
-onBothEngines(
-  'a challenge that is five minutes old is none, before the transaction that believes it',
-  async (world) => {
-    await createChallengeKey(world.deps)
-    const here = browser(world)
-    const challenge = await make(here)
-    const later = (ms: number) => ({ ...here, now: here.now + ms })
-    assert.equal(await isOwnChallenge(later(FIVE_MINUTES_MS - 1), 'sign in', challenge), true)
-    assert.equal(await isOwnChallenge(later(FIVE_MINUTES_MS), 'sign in', challenge), false)
-  },
-)
+onBothEngines('a challenge that is five minutes old is none, before the transaction that accepts it', async (world) => {
+  await createChallengeKey(world.deps)
+  const here = browser(world)
+  const challenge = await make(here)
+  const later = (ms: number) => ({ ...here, now: here.now + ms })
+  assert.equal(await isOwnChallenge(later(FIVE_MINUTES_MS - 1), 'sign in', challenge), true)
+  assert.equal(await isOwnChallenge(later(FIVE_MINUTES_MS), 'sign in', challenge), false)
+})
 
-onBothEngines('a challenge that became five minutes old meanwhile is not believed, nor twice', async (world) => {
+onBothEngines('a challenge that became five minutes old meanwhile is not accepted, nor twice', async (world) => {
   await createChallengeKey(world.deps)
   const here = browser(world)
   const [challenge, other] = [await make(here), await make(here)]

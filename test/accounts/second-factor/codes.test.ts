@@ -50,7 +50,7 @@ onBothEngines('one-time codes are set up by a right code, and recovery codes are
   assert.deepEqual(recoveryCodesIn(page), [])
   assert.equal(page.text.includes(begunAnew.secret), false)
   assert.equal((await client.get(`${FACTORS}/codes`)).location, FACTORS, 'the key is not shown again')
-  assert.equal(await isIn(elsewhere), false, 'whoever got in by a password alone is out')
+  assert.equal(await isIn(elsewhere), false, 'a session by a password alone is ended')
   assert.equal(await isIn(client), true)
   // A second set-up changes nothing of the first.
   assert.equal((await client.post(`${FACTORS}/codes/begin`)).location, FACTORS)
@@ -77,13 +77,13 @@ onBothEngines('a stolen password opens nothing but the second step', async (worl
     `${FACTORS}/codes/begin`,
   ])
     assert.match((await thief.post(path, { password: PASSWORD })).location, /^\/sign-in\?return=/, path)
-  // The secret of the visitor is no token and no session.
+  // The secret of the visitor is neither a token nor a session.
   const visit = thief.cookies.get('berth_visit')!
   assert.equal((await world.as(visit).try('GET', '/v9/projects')).status, 401)
   const planted = openClient(world)
   planted.cookies.set('berth_session', visit)
   assert.equal(await isIn(planted), false)
-  // A link sets a password. It ends the step that was under way, and no factor.
+  // A link sets a password. It ends the step that was in progress, and no factor.
   const made = await world.operator('POST', `/operator/v1/users/${world.credentials.userId}/password-link`)
   const link = pathOf(made.body.url)
   const reader = openClient(world)
@@ -124,7 +124,7 @@ onBothEngines('a recovery code counts once, also of five at once, however it is 
   assert.equal(await tryCode(world, one), 403)
   assert.equal(await tryCode(world, ` ${other.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O')} `), 303)
   assert.ok((await subjects(world)).includes('A recovery code was used'))
-  // Of somebody else they are nothing.
+  // For another user they do not count.
   const ada = await world.user('ada')
   await setUpCodes(world, await openSignedInClient(world, ada.id, 'ada'))
   const client = await openClientAfterPassword(world, 'ada')
@@ -140,7 +140,7 @@ onBothEngines('a recovery code counts once, also of five at once, however it is 
 })
 
 onBothEngines(
-  'wrong codes are counted as wrong passwords: ten lock the person, and the password does not begin the count anew',
+  'wrong codes are counted as wrong passwords: ten lock the user, and the password does not reset the count',
   async (world) => {
     const { clock } = world.deps
     const phone = await setUpCodes(world, await openSignedInClient(world))
@@ -181,7 +181,7 @@ onBothEngines('the second step is of one browser, ten minutes, and of a new secr
   assert.equal(
     (await planted.get('/sign-in/code')).location,
     '/sign-in',
-    'whoever planted the secret has no part in it',
+    'the planter of the secret has no access to it',
   )
   assert.equal((await planted.post('/sign-in/code', { code: phone.next() })).location, '/sign-in')
   await victim.get('/sign-in/code')
@@ -203,7 +203,7 @@ onBothEngines('the second step is of one browser, ten minutes, and of a new secr
 })
 
 onBothEngines(
-  'whoever gives a password where somebody is signed in ends that session, also before the second step',
+  'a password in a browser where another user is signed in ends that session, also before the second step',
   async (world) => {
     const ada = await world.user('ada')
     await setUpCodes(world, await openSignedInClient(world, ada.id, 'ada'))
@@ -218,7 +218,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('confirming asks for the code too, and a suspended person finishes nothing', async (world) => {
+onBothEngines('confirming asks for the code too, and a suspended user finishes nothing', async (world) => {
   const { clock } = world.deps
   const ada = await world.user('ada')
   const client = await openSignedInClient(world, ada.id, 'ada')
@@ -242,13 +242,13 @@ onBothEngines('confirming asks for the code too, and a suspended person finishes
 })
 
 onBothEngines(
-  'a code that was right for one person opens nothing for another, nor for who was suspended since',
+  'a code that was right for one user opens nothing for another, nor for who was suspended since',
   async (world) => {
     const { clock, db } = world.deps
     const [ada, bob] = [await world.user('ada'), await world.user('bob')]
     const phone = await setUpCodes(world, await openSignedInClient(world, ada.id, 'ada'))
     await setUpCodes(world, await openSignedInClient(world, bob.id, 'bob'))
-    /** As the page does it: the code is checked before the transaction, and believed in it. */
+    /** As the page does it: the code is checked before the transaction, and accepted in it. */
     const believe = async (code: string, userId: string, between = async () => {}) => {
       const ctx = { ...world, address: '192.0.2.1', csrfToken: 'x', user: undefined } as unknown as PageCtx
       const checked = await checkFactorLimited({ ...ctx, db: db.read, now: clock.now() }, 'second step', ada.id, {
@@ -268,7 +268,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a person removes their codes; the operator removes the factors of a person, who is told',
+  'a user removes their codes; the operator removes the factors of a user, who is notified',
   async (world) => {
     const { userId } = world.credentials
     const client = await openSignedInClient(world)
@@ -308,7 +308,7 @@ onBothEngines('a rotation of the keyring takes the secrets along', async (world)
   assert.equal(await tryCode(world, phone.next()), 303)
 })
 
-onBothEngines('before the password is right no answer tells who has a second factor', async (world) => {
+onBothEngines('before the password is right no answer reveals who has a second factor', async (world) => {
   await setUpCodes(world, await openSignedInClient(world))
   const ada = await world.user('ada')
   await seedPassword(world, ada.id)
@@ -342,7 +342,7 @@ onBothEngines('the second step is sent from a page of ours, in the browser that 
 })
 
 onBothEngines(
-  'codes that are guessed from one address are counted for the address, over all people',
+  'codes that are guessed from one address are counted for the address, over all users',
   async (world) => {
     await setUpCodes(world, await openSignedInClient(world))
     const client = await openClientAfterPassword(world)

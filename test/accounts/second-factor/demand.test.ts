@@ -1,4 +1,4 @@
-/** A team that demands a second factor lets nobody in without one: over all routes, by token and by session, and at once. */
+/** A team that demands a second factor admits no user without one: over all routes, by token and by session, and at once. */
 import assert from 'node:assert/strict'
 import { ROUTES } from '../../../src/routes.ts'
 import { SCREENS } from '../../../src/screens.ts'
@@ -11,7 +11,7 @@ import { openTeam } from '../../support/worlds/team-installation.ts'
 
 const TEAM = '/v2/teams/team' as const
 
-/** The first team demands a factor, and the first person has one. */
+/** The first team demands a factor, and the first user has one. */
 async function demand(world: World, requireSecondFactor = true): Promise<void> {
   const client = await openSignedInClient(world)
   if (requireSecondFactor) await setUpCodes(world, client)
@@ -39,7 +39,7 @@ onBothEngines(
     }
     assert.equal(said.size, 1)
     assert.match([...said][0]!, /requires a second factor.*\/console\/account\/security\/factors/)
-    // A token that is bound to the team, and one that acts for its person and names the team in the path.
+    // A token that is bound to the team, and one that acts for its user and names the team in the path.
     const made = await world.operator('POST', '/operator/v1/tokens', { userId: ada.id, teamId })
     assert.equal((await world.as(made.body.token).try('GET', '/v9/projects')).status, 403)
     for (const path of [TEAM, `${TEAM}/members`] as const)
@@ -55,7 +55,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the console shows nothing of the team, and leads to the set-up; afterwards all is open at once, also by the token',
+  'the console shows nothing of the team, and redirects to the setup; afterwards all is open at once, also by the token',
   async (world) => {
     const { teamId } = world.credentials
     const ada = await world.user('ada')
@@ -122,7 +122,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('one-time codes that are begun and not confirmed are no second factor', async (world) => {
+onBothEngines('one-time codes that are begun and not confirmed do not count as a second factor', async (world) => {
   const { teamId } = world.credentials
   const ada = await world.user('ada')
   await world.join(ada, 'OWNER')
@@ -136,7 +136,7 @@ onBothEngines('one-time codes that are begun and not confirmed are no second fac
   assert.deepEqual([byToken.status, /second factor/.test(byToken.body.error.message)], [403, true])
   const bySession = await client.get('/console/t/team')
   assert.ok(bySession.status === 403 || bySession.location.startsWith(FACTORS), `${bySession.status}`)
-  // Nor is it one for those who demand: she could shut herself out.
+  // Nor is it one for those who demand: she could lock herself out.
   const asked = await ada.call('POST', '/v1/teams', { slug: 'own' })
   assert.equal(asked.status, 200, asked.text)
   const own = await ada.call.try('PATCH', `/v2/teams/own?teamId=${asked.body.id}`, { requireSecondFactor: true })

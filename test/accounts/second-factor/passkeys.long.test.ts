@@ -38,7 +38,7 @@ async function openHttps(t: TestContext) {
   return { origin, leadTo }
 }
 
-/** A page with an authenticator of its own, which verifies its person. */
+/** A page with an authenticator of its own, which verifies its user. */
 async function openPage(browser: Browser) {
   const context = await browser.newContext()
   context.setDefaultTimeout(20_000)
@@ -117,13 +117,13 @@ async function liveThrough(world: World, browser: Browser, origin: string): Prom
 }
 
 for (const engine of ENGINES) {
-  const name = `a person registers a passkey, signs in by it, uses it behind a password and to confirm, and removes it [${engine}]`
+  const name = `a user registers a passkey, signs in by it, uses it behind a password and to confirm, and removes it [${engine}]`
   test(name, { timeout: 300_000, skip: noCertificates }, async (t) => {
     const chromium = findChromium()
     if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', `"${name}" on a screen`))
     const https = await openHttps(t)
     const world = await openWorld(engine, { BERTH_PUBLIC_URL: https.origin })
-    // Chromium offers no passkeys where a certificate is in doubt.
+    // Chromium offers no passkeys where a certificate is not trusted.
     const browser = await openChromium(chromium, '--ignore-certificate-errors')
     try {
       https.leadTo(await world.listen())

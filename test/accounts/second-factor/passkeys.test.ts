@@ -1,4 +1,4 @@
-/** Passkeys: registered, signed in with, asked for as a second step and to confirm; and every answer that proves nothing. */
+/** Passkeys: registered, signed in with, asked for as a second step and to confirm; and every answer that does not count. */
 import assert from 'node:assert/strict'
 import {
   type Authenticator,
@@ -25,7 +25,7 @@ const HTTPS = { BERTH_PUBLIC_URL: ORIGIN }
 const MINUTE_MS = 60_000
 const BY_PASSKEY = '/sign-in/passkey?return='
 
-/** A passkey of whoever is signed in. */
+/** A passkey of the signed-in user. */
 async function register(
   client: Client,
   name = 'Laptop',
@@ -66,7 +66,7 @@ onBothEngines(
     assert.equal((await signedInBy.client.get(FACTORS)).status, 200)
     const [used] = await passkeysOf(world)
     assert.deepEqual([used!.counter, used!.used_at! >= used!.created_at], [1, true])
-    // A password alone leads to the second step.
+    // After a password alone comes the second step.
     const half = await openClientAfterPassword(world)
     const step = await half.get('/sign-in/code?return=')
     assert.equal(JSON.parse(optionsIn(step)).allowCredentials[0].id, device.id())
@@ -86,7 +86,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever confirms in the middle of a form of passkeys comes back to the page with what was typed',
+  'a user who confirms in the middle of a form of passkeys comes back to the page with what was typed',
   async (world) => {
     const { clock } = world.deps
     const client = await openSignedInClient(world)
@@ -123,14 +123,10 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a page asks for nothing that tells who has a passkey, and stores nothing for those who only look',
+  'a page asks for nothing that reveals who has a passkey, and stores nothing for those who only look',
   async (world) => {
     const stranger = openClient(world)
-    assert.equal(
-      (await stranger.get('/sign-in')).text.includes('data-passkey'),
-      false,
-      'nobody ever looked at passkeys',
-    )
+    assert.equal((await stranger.get('/sign-in')).text.includes('data-passkey'), false, 'passkeys were never opened')
     await register(await openSignedInClient(world))
     const pages = await Promise.all([1, 2].map(() => openClient(world).get('/sign-in')))
     const asked = pages.map((page) => JSON.parse(optionsIn(page)))
@@ -158,10 +154,10 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an answer that is replayed, of another browser, purpose, origin, host or person, too old or spoiled, proves nothing',
+  'an answer that is replayed, of another browser, purpose, origin, host or user, too old or spoiled, does not count',
   async (world) => {
     const { clock } = world.deps
-    // It does not count, so only the challenge tells a replay.
+    // It does not count, so only the challenge detects a replay.
     const device = await register(await openSignedInClient(world), 'Key', false)
     for (const lies of [
       { origin: 'https://evil.example' },
@@ -225,7 +221,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a passkey of somebody else is no second step, and confirms nothing',
+  'a passkey of another user does not count as a second step, and confirms nothing',
   async (world) => {
     const { clock } = world.deps
     const mine = await register(await openSignedInClient(world))
@@ -253,7 +249,7 @@ onBothEngines(
     for (const counter of [5, 4, 0])
       assert.equal((await signInBy(world, counting, { counter })).status, 403, String(counter))
     assert.equal((await signInBy(world, counting, { counter: 6 })).status, 303)
-    // Two copies at once: each is right by itself, and one of them comes second.
+    // Two copies at once: each is right on its own, and one of them comes second.
     const copies = await Promise.all([1, 2, 3, 4].map(() => signInBy(world, counting, { counter: 9 })))
     assert.deepEqual(copies.map(({ status }) => status).sort(), [303, 403, 403, 403])
     const plain = await register(client, 'Key', false)
@@ -296,7 +292,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'passkeys are named and removed by their person; the last way in stays; no lock holds for a passkey',
+  'passkeys are named and removed by their user; the last sign-in method stays; no lock holds for a passkey',
   async (world) => {
     const { db } = world.deps
     const { userId } = world.credentials
@@ -342,7 +338,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'after a wrong password the page offers every way in again, and leads to where the person was going',
+  'after a wrong password the page offers every sign-in method again, and redirects to where the user was going',
   async (world) => {
     const client = await openSignedInClient(world)
     const device = openAuthenticator(LOCAL)
@@ -368,7 +364,7 @@ onBothEngines(
     const [, action] = /<form method="post" action="([^"]+)"[^>]* data-passkey="get"/.exec(page.text)!
     const answer = device.get(optionsIn(page))
     assert.equal((await visitor.post(action!, { answer })).location, '/integrations/installed')
-    // It tells nobody more than the page does that was opened first.
+    // It reveals no more than the page that was opened first.
     const plain = (text: string) => text.replaceAll(/value="[^"]*"|data-options="[^"]*"/g, '')
     assert.equal(plain((await refused('nobody')).page.text), plain(page.text))
     const carrying = (await refused('admin', '{"to":"/console","fields":{}}')).page.text
@@ -384,7 +380,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a suspended person and one who is removed sign in by no passkey',
+  'a suspended user and one who is removed sign in by no passkey',
   async (world) => {
     const ada = await world.user('ada')
     const device = await register(await openSignedInClient(world, ada.id, 'ada'))

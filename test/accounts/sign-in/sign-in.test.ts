@@ -1,4 +1,4 @@
-/** People sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
+/** Users sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { acceptPassword, checkPassword } from '../../../src/accounts/sign-in/sign-in.ts'
@@ -33,7 +33,7 @@ async function tryPassword(world: World, password: string, name = 'admin'): Prom
   return (await client.post('/sign-in', { name, password })).status
 }
 
-/** Whether the browser is let in without signing in. */
+/** Whether the browser is admitted without signing in. */
 async function isIn(client: Client): Promise<boolean> {
   const seen = await client.get(INSTALLED)
   if (seen.status === 303) assert.equal(seen.location, `/sign-in?return=${encodeURIComponent(INSTALLED)}`)
@@ -41,7 +41,7 @@ async function isIn(client: Client): Promise<boolean> {
 }
 
 onBothEngines(
-  'a link that a mail program cut says that it is not whole, on every page that a letter leads to',
+  'a link that a mail program cut says that it is not whole, on every page that an email links to',
   async (world) => {
     const client = await openSignedInClient(world)
     const ofLetters = SCREENS.filter(
@@ -52,7 +52,7 @@ onBothEngines(
       for (const cut of ['', '?link', '?link=', '?link=abc']) {
         const page = await client.get(`${path}${cut}`)
         assert.equal(page.status, 404, `${path}${cut}: ${page.text.slice(-500)}`)
-        // Without a provider nobody is sent a link of it.
+        // Without a provider no user gets a link of it.
         if (!path.startsWith('/sign-in/sso')) assert.match(page.text, /link is incomplete/, `${path}${cut}`)
       }
   },
@@ -112,7 +112,7 @@ onBothEngines('a new password ends every session of the user and lifts the lock'
   assert.equal(await tryPassword(world, 'another long password'), 303)
 })
 
-onBothEngines('a lock holds one person alone', async (world) => {
+onBothEngines('a lock holds for one user alone', async (world) => {
   await seedPassword(world, world.credentials.userId)
   const { id } = (await world.operator('POST', '/operator/v1/users', { email: 'bob@example.com', username: 'bob' }))
     .body
@@ -123,7 +123,7 @@ onBothEngines('a lock holds one person alone', async (world) => {
 })
 
 onBothEngines(
-  'whoever is signed in is told that a lock holds, and until when; the sign-in tells nobody',
+  'a signed-in user sees that a lock holds, and until when; the sign-in page shows it to no client',
   async (world) => {
     const client = await openSignedInClient(world)
     await client.get('/confirm')
@@ -152,7 +152,7 @@ onBothEngines('a password is the same however its characters are composed', asyn
 })
 
 onBothEngines(
-  'ten wrong passwords lock the user, for longer each time; no answer tells whether a user exists',
+  'ten wrong passwords lock the user, for longer each time; no answer reveals whether a user exists',
   async (world) => {
     await seedPassword(world, world.credentials.userId)
     const said = new Set<string>()
@@ -219,7 +219,7 @@ onBothEngines('a session begins with a new secret, whatever the browser brought'
   assert.equal((await again.get('/sign-in')).location, '/console')
 })
 
-onBothEngines('whoever signs in where somebody is signed in ends the earlier session', async (world) => {
+onBothEngines('a sign-in where another user is signed in ends the earlier session', async (world) => {
   const client = await openSignedInClient(world)
   const earlier = client.cookies.get('berth_session')!
   const other = await world.user('other')
@@ -299,7 +299,7 @@ onBothEngines('a session lasts 30 days of use; that of an operator ends after 12
 })
 
 onBothEngines(
-  'an open page that asks by itself is no use: the session of an operator ends after 12 hours all the same',
+  'an open page that reloads automatically does not help: the session of an operator ends after 12 hours anyway',
   async (world, t) => {
     const { clock } = world.deps
     const origin = await world.listen()
@@ -320,7 +320,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'how long sessions last is set, for the cookie too; whoever becomes an operator is held to it at once',
+  'how long sessions last is set, for the cookie too; a user who becomes an operator is held to it at once',
   async (world) => {
     const { clock } = world.deps
     const ada = await world.user('ada')
@@ -340,7 +340,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever becomes an operator keeps no session for longer than it would have lasted',
+  'a user who becomes an operator keeps no session for longer than it would have lasted',
   async (world) => {
     const { clock } = world.deps
     const ada = await world.user('ada')

@@ -1,4 +1,4 @@
-/** The link of the first start, and that nobody takes a service without it. docs/sign-in-and-consent.md: First password. */
+/** The link of the first start, and that no client takes a service without it. docs/sign-in-and-consent.md: First password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
@@ -39,7 +39,7 @@ onBothEngines('the link of the first start sets a password, signs in, and works 
   const again = openClient(world)
   await again.get('/sign-in')
   assert.equal((await again.post('/sign-in', { name: 'admin', password: PASSWORD })).status, 303)
-  assert.equal((await operatorOf(world)).body.operator, true, 'the first person is an operator')
+  assert.equal((await operatorOf(world)).body.operator, true, 'the first user is an operator')
 })
 
 onBothEngines('of several who open the link at once one sets the password, and is alone signed in', async (world) => {
@@ -53,7 +53,7 @@ onBothEngines('of several who open the link at once one sets the password, and i
 })
 
 onBothEngines(
-  'a later password link takes the place of the first one, and does not sign in by itself',
+  'a later password link takes the place of the first one, and does not sign in on its own',
   async (world) => {
     const { userId, welcome } = world.credentials
     const { body } = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)

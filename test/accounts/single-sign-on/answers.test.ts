@@ -1,4 +1,4 @@
-/** What a provider answers that does not count, what a browser brings that is not its own, and whom the provider no longer vouches for. docs/single-sign-on.md. */
+/** What a provider answers that does not count, what a browser brings that is not its own, and whom the provider no longer confirms. docs/single-sign-on.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
@@ -25,7 +25,7 @@ async function countRows(world: World, table: 'session' | 'identity'): Promise<n
 const nowS = () => Math.floor(Date.now() / 1000)
 
 onBothEngines(
-  'an answer that is wrong in one thing signs nobody in',
+  'an answer that is wrong in one thing signs no user in',
   async (world) => {
     const wrong: Record<string, (typeof standIn)['answer']> = {
       'another issuer': { claims: { ...SOME, iss: 'https://login.example.org' } },
@@ -131,7 +131,7 @@ onBothEngines(
     const client = openClient(world)
     const begun = await client.get('/sign-in/sso')
     const path = pathOf(await provider.visit(begun.location, 'one'))
-    // The provider may take back what it gave for the first when the second comes.
+    // The provider may revoke what it gave for the first when the second comes.
     const both = await Promise.all([client.get(path), client.get(path)])
     assert.ok(both.every(({ status }) => status === 303 || status === 403) && both.some(({ status }) => status === 403))
     assert.equal(await countRows(world, 'session'), both.filter(({ status }) => status === 303).length)
@@ -139,7 +139,7 @@ onBothEngines(
   provider.settings,
 )
 
-/** Signs somebody in who has a token too. Gives ways to see whether both still work. */
+/** Signs a user in who has a token too. Returns ways to see whether both still work. */
 async function enter(world: World, from: typeof provider, sub: string) {
   from.people.set(sub, { email: `${sub}@example.com`, email_verified: true })
   const client = openClient(world)
@@ -163,7 +163,7 @@ async function pass(world: World, hours: number): Promise<void> {
 }
 
 onBothEngines(
-  'whoever is removed at the provider is stopped within 12 hours, without a sign-in, and comes in again by it',
+  'a user who is removed at the provider is stopped within 12 hours, without a sign-in, and comes in again by it',
   async (world) => {
     const stays = await enter(world, provider, 'stays')
     const goes = await enter(world, provider, 'goes')
@@ -214,7 +214,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'for whom the provider cannot be asked 12 hours are the most, and whom the operator suspended it does not let in',
+  'for whom the provider cannot be asked 12 hours are the most, and users whom the operator suspended it does not admit',
   async (world) => {
     const quiet = await enter(world, shy, 'quiet')
     await pass(world, 11)
@@ -242,7 +242,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a provider that fails for hours stops nobody before 12 hours, and one that is back lets go on',
+  'a provider that fails for hours stops no user before 12 hours, and one that is back lets go on',
   async (world) => {
     reset({ claims: SOME })
     const client = openClient(world)
@@ -252,7 +252,7 @@ onBothEngines(
     assert.ok(await isIn(client))
     reset({ tokens: { id_token: undefined } })
     await pass(world, 1)
-    assert.ok(await isIn(client), 'it vouched in time')
+    assert.ok(await isIn(client), 'it confirmed in time')
     const refreshed = standIn.asked.filter((form) => form.get('grant_type') === 'refresh_token')
     assert.ok(refreshed.length > 5 && refreshed.every((form) => form.get('refresh_token') === 'refresh-1'))
     reset({ status: 500 })
@@ -263,7 +263,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the operator takes the say from the provider, and the person comes in without it',
+  'the operator takes the say from the provider, and the user signs in without it',
   async (world) => {
     const { id, works } = await enter(world, shy, 'free')
     await pass(world, 12)
@@ -280,7 +280,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever signs in while the provider is asked about them is not stopped by the older answer',
+  'a user who signs in while the provider is asked about them is not stopped by the older answer',
   async (world) => {
     reset({ claims: SOME })
     const client = openClient(world)
@@ -296,7 +296,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'of several that ask about one person at once one does',
+  'of several that ask about one user at once one does',
   async (world) => {
     reset({ claims: SOME })
     await signInBy(standIn, openClient(world), 'one')
@@ -309,7 +309,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an answer about somebody else does not count, and neither does another provider than the one of the sign-in',
+  'an answer about another user does not count, and neither does another provider than the one of the sign-in',
   async (world, t) => {
     reset({ claims: SOME })
     const client = openClient(world)
@@ -334,7 +334,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a confirmation needs a proof of now, and whoever signs in as somebody else ends the session before',
+  'a confirmation needs an authentication of now, and signing in as another user ends the session before',
   async (world) => {
     reset({ claims: SOME })
     const client = openClient(world)

@@ -1,4 +1,4 @@
-/** What somebody typed is kept over a sign-in by the provider, in a real Chromium and with a real provider. docs/console.md: Sessions. */
+/** What a user typed is kept over a sign-in by the provider, in a real Chromium and with a real provider. docs/console.md: Sessions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
@@ -11,7 +11,7 @@ const NEW = '/console/t/ada/projects/web/variables/new'
 const SECRET = 'typed "& <kept>"'
 
 for (const engine of ENGINES) {
-  test(`a form is kept over a sign-in, and over a proof, by the provider [${engine}]`, {
+  test(`a form is kept over a sign-in, and over a reauthentication, by the provider [${engine}]`, {
     timeout: 300_000,
   }, async (t) => {
     if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'forms that are kept over a provider'))
@@ -56,18 +56,18 @@ for (const engine of ENGINES) {
     assert.deepEqual(await page.evaluate('Object.keys(sessionStorage)'), [], 'it is kept nowhere any more')
     assert.equal((await call('GET', '/v9/projects/web/env')).body.envs.length, 0, 'nothing was sent')
 
-    // A proof of the last hour is asked for in the middle of another one.
+    // An authentication in the last hour is asked for in the middle of another one.
     await page.goto(`${origin}/console/account/tokens/new`)
-    await page.locator('[name=name]').fill('kept over a proof')
+    await page.locator('[name=name]').fill('kept over a reauthentication')
     world.deps.clock.set(world.deps.clock.now() + 61 * 60_000)
     await page.locator('main form button:not([type=button])').last().click()
     await page.getByText('What you typed is kept').waitFor()
     await page.getByRole('link', { name: /Confirm by/ }).click()
     await page.getByRole('button', { name: 'Back to what you typed' }).click()
     await atTheForm()
-    assert.equal(await page.locator('[name=name]').inputValue(), 'kept over a proof')
+    assert.equal(await page.locator('[name=name]').inputValue(), 'kept over a reauthentication')
 
-    // Whoever comes there without anything that was kept is told so, and goes on.
+    // A user who comes there without a kept form reads so, and goes on.
     await page.goto(`${origin}/console/kept`)
     await page.getByText('nothing was saved').waitFor()
     await page.getByRole('link', { name: 'Go to the console' }).click()

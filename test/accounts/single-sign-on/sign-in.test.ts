@@ -1,4 +1,4 @@
-/** People sign in by a real provider: who they become, what their groups give and take, and who has to confirm first. docs/single-sign-on.md. */
+/** Users sign in by a real provider: who they become, what their groups give and take, and who has to confirm first. docs/single-sign-on.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import {
@@ -46,7 +46,7 @@ async function isIn(client: Client): Promise<boolean> {
 }
 
 onBothEngines(
-  'the first sign-in makes the person, and later ones are the same person, whatever their address is then',
+  'the first sign-in creates the user, and later ones are the same user, whatever their address is then',
   async (world) => {
     provider.people.set('ada', ada)
     const first = openClient(world)
@@ -128,7 +128,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever is here already confirms by a letter, once, before the provider speaks for them',
+  'an existing user confirms by an email, once, before the provider speaks for them',
   async (world) => {
     const user = await world.user('dora')
     await seedPassword(world, user.id)
@@ -149,7 +149,7 @@ onBothEngines(
     assert.deepEqual(
       told.map(({ recipient }) => recipient),
       ['dora@example.com'],
-      'the person hears of the new way in, once',
+      'the user is notified of the new sign-in method, once',
     )
     assert.deepEqual(used.map(({ status }) => status).sort(), [303, 404, 404])
     assert.equal((await signInBy(provider, client, 'dora')).location, '/console')
@@ -174,7 +174,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever has a second factor proves it before the provider speaks for them, and again after an hour',
+  'a user with a second factor gives it before the provider signs them in, and again after an hour',
   async (world) => {
     const client = await openSignedInClient(world)
     await setUpCodes(world, client)
@@ -214,7 +214,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where passwords are off nobody gets in by one, and the operator lets people in by a link',
+  'where passwords are off no user signs in with one, and the operator admits users by a link',
   async (world) => {
     const { userId } = world.credentials
     const made = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)
@@ -250,7 +250,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the provider confirms who is there, and nobody else',
+  'the provider confirms the user who is there, and no other',
   async (world) => {
     provider.people.set('ada', ada)
     provider.people.set('eve', { email: 'eve@example.com', email_verified: true })
@@ -284,7 +284,7 @@ onBothEngines('without a provider there is no button, and its addresses lead now
 })
 
 onBothEngines(
-  'whoever signs in by the provider accepts the places that it gives, and whom the operator placed has not',
+  'a user who signs in by the provider accepts the places that it gives, and whom the operator placed has not',
   async (world) => {
     await renameTeam(world)
     provider.people.set('placed', { email: 'placed@example.com', email_verified: true, groups: ['owners'] })

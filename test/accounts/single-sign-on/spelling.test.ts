@@ -1,4 +1,4 @@
-/** A person is who the token says, however BERTH_OIDC_ISSUER spells the provider. docs/single-sign-on.md: Account linking. */
+/** A user is the one of the token, however BERTH_OIDC_ISSUER spells the provider. docs/single-sign-on.md: Account linking. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
@@ -41,7 +41,7 @@ for (const path of ['', '/', '/realms/berth', '/realms/berth/']) {
   const spellings = [issuer, issuer.endsWith('/') ? issuer.slice(0, -1) : `${issuer}/`] as const
 
   onBothEngines(
-    `people stay who they are when the setting gets or loses a last slash: issuer with the path "${path}"`,
+    `users stay the same when the setting gets or loses a last slash: issuer with the path "${path}"`,
     async (world) => {
       provider.answer.claims = SOME
       const client = openClient(world)
@@ -55,7 +55,7 @@ for (const path of ['', '/', '/realms/berth', '/realms/berth/']) {
           'what the token says is kept',
         )
         await ask(world, 13)
-        assert.ok(await isIn(client), `${spelled}: the provider still vouches`)
+        assert.ok(await isIn(client), `${spelled}: the provider still confirms`)
       }
       assert.equal((await readQueuedMail(world)).length, 0)
     },
@@ -114,7 +114,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'two ties of one person under two spellings stay two: the one that the token names is who signs in',
+  'two ties of one user under two spellings stay two: the one that the token names is who signs in',
   async (world) => {
     provider.answer.claims = SOME
     const client = openClient(world)

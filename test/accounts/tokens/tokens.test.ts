@@ -82,7 +82,7 @@ onBothEngines('a token is good for its last millisecond and not for the next', a
   assert.equal((await call.try('GET', '/v2/user')).status, 401)
 })
 
-onBothEngines('a token ends at its moment, and its row is swept', async (world) => {
+onBothEngines('a token ends at its time, and its row is swept', async (world) => {
   const { deps, operator, credentials } = world
   const now = 1_900_000_000_000
   deps.clock.set(now)
@@ -97,7 +97,7 @@ onBothEngines('a token ends at its moment, and its row is swept', async (world) 
   assert.deepEqual(await sweep({ now }), { swept: 0 })
   assert.deepEqual(await sweep({}), { swept: 1 })
   assert.deepEqual(await sweep({}), { swept: 0 })
-  assert.equal((await world.call('GET', '/v2/user')).status, 200, 'a token without a moment stays')
+  assert.equal((await world.call('GET', '/v2/user')).status, 200, 'a token without an end stays')
   for (const expiresAt of [now, now + 10_000, 0, -1]) {
     const answer = await operator.try('POST', '/operator/v1/tokens', { userId: credentials.userId, expiresAt })
     assert.deepEqual(said(answer), [400, 'bad_request'], String(expiresAt))
@@ -116,7 +116,7 @@ onBothEngines('a deleted token is over with the answer, and of ten deletes one i
   assert.equal((await world.as(token).try('GET', '/v2/user')).body.error.invalidToken, true)
 })
 
-onBothEngines('a token asks for a user, a team of theirs, scopes and moments that exist', async (world) => {
+onBothEngines('a token asks for a user, a team of theirs, scopes and times that exist', async (world) => {
   const { operator, credentials, user } = world
   const { userId, teamId } = credentials
   const other = await user('other')
@@ -162,7 +162,7 @@ onBothEngines('a member who leaves loses the team with the commit, also in the m
   assert.deepEqual((await member.call('GET', '/v2/teams')).body.teams, [])
 })
 
-onBothEngines('a sweep runs as of any moment that there is, and of no other', async ({ operator }) => {
+onBothEngines('a sweep runs as of any time that there is, and of no other', async ({ operator }) => {
   for (const name of ['expired-tokens', 'old-events']) {
     const run = (now: unknown) => operator.try('POST', `/operator/v1/timers/${name}/run`, { now })
     for (const now of [0, 1, 2 ** 53 - 1]) assert.deepEqual((await run(now)).body, { swept: 0 }, `${name} ${now}`)

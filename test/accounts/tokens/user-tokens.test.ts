@@ -1,4 +1,4 @@
-/** The tokens that people make for themselves: shown once, never wider than the one that made them, seen and ended by their user alone. */
+/** The tokens that users create for themselves: shown once, never wider than the one that made them, seen and ended by their user alone. */
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { digest } from '../../support/stores/digest.ts'
@@ -66,7 +66,7 @@ onBothEngines('pages of tokens come newest first and meet every token once', asy
   assert.deepEqual(seen.toSorted(), [...names, 'first token'].sort())
 })
 
-onBothEngines('tokens of others are 404, and the token of an installation belongs to no person', async (world) => {
+onBothEngines('tokens of others are 404, and the token of an installation belongs to no user', async (world) => {
   const other = await world.user('other')
   const theirs = (await other.call('GET', '/v5/user/tokens/current')).body.token.id
   const app = await seedIntegration(world)
@@ -152,7 +152,7 @@ onBothEngines('a narrower token makes no wider one', async (world) => {
 
   const team = world.as((await made(world.call, {}, `?teamId=${teamId}`)).body.bearerToken)
   const child = await made(team)
-  assert.equal(child.body.token.teamId, teamId, 'of the team, also when nobody says so')
+  assert.equal(child.body.token.teamId, teamId, 'of the team, also when the request does not say so')
   await world.operator('POST', '/operator/v1/teams', {
     slug: 'second',
     name: 'S',

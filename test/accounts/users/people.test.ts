@@ -1,4 +1,4 @@
-/** The operator's view of people: found, suspended, removed; and what is left of them. docs/operations.md: User administration. */
+/** The operator's view of users: found, suspended, removed; and what is left of them. docs/operations.md: User administration. */
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../../src/platform/db/tables.ts'
@@ -83,57 +83,54 @@ onBothEngines('who and which token was seen last is known to the hour, and no re
   assert.deepEqual((await unused(Date.now() + 2 * HOUR_MS)).sort(), [ada.id, world.credentials.userId].sort())
 })
 
-onBothEngines(
-  'a suspended person is out at once, what they set up is held, and all of it comes back',
-  async (world) => {
-    const { operator, credentials } = world
-    const { teamId } = credentials
-    const ada = await world.user('ada')
-    await world.join(ada, 'OWNER')
-    await seedProject(world, 'web', `?teamId=${teamId}`)
-    const app = await seedIntegration(world, { slug: 'mine' })
-    const { code } = await consentAndInstall(world, app, { userId: ada.id, teamId })
-    const { access_token } = (await exchange(world, app, code)).body
-    const installed = () => world.as(access_token).try('GET', `/v9/projects?teamId=${teamId}`)
-    assert.equal((await installed()).status, 200)
-    const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
-    const { id } = (await ada.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
-    const heldReason = async () => (await world.call('GET', `/v1/webhooks/${id}?teamId=${teamId}`)).body.heldReason
-    const browser = await openSignedInClient(world, ada.id, 'ada')
+onBothEngines('a suspended user is out at once, what they set up is held, and all of it comes back', async (world) => {
+  const { operator, credentials } = world
+  const { teamId } = credentials
+  const ada = await world.user('ada')
+  await world.join(ada, 'OWNER')
+  await seedProject(world, 'web', `?teamId=${teamId}`)
+  const app = await seedIntegration(world, { slug: 'mine' })
+  const { code } = await consentAndInstall(world, app, { userId: ada.id, teamId })
+  const { access_token } = (await exchange(world, app, code)).body
+  const installed = () => world.as(access_token).try('GET', `/v9/projects?teamId=${teamId}`)
+  assert.equal((await installed()).status, 200)
+  const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
+  const { id } = (await ada.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
+  const heldReason = async () => (await world.call('GET', `/v1/webhooks/${id}?teamId=${teamId}`)).body.heldReason
+  const browser = await openSignedInClient(world, ada.id, 'ada')
 
-    const path = '/operator/v1/users/ada'
-    const answer = await operator('PATCH', path, { suspended: true })
-    assert.deepEqual([answer.status, answer.body.suspended], [200, true])
-    assert.equal((await operator('PATCH', path, { suspended: true })).status, 200, 'twice is as once')
-    for (const query of ['', `?teamId=${teamId}`])
-      assert.equal((await ada.call.try('GET', `/v9/projects${query}`)).status, 401)
-    assert.equal((await ada.call.try('POST', '/v10/projects', { name: 'no' })).status, 401)
-    assert.equal((await browser.get('/integrations/installed')).status, 303)
-    const again = openClient(world)
-    await again.get('/sign-in')
-    assert.equal((await again.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 403)
-    assert.deepEqual(said(await installed()), [403, 'integration_configuration_disabled'])
-    assert.equal(await heldReason(), 'disabled-by-admin')
-    assert.deepEqual(said(await operator.try('POST', '/operator/v1/tokens', { userId: 'ada' })), [409, 'conflict'])
-    const months = { now: Date.now() + 100 * 24 * HOUR_MS }
-    for (const timer of ['disabled-configurations', 'held-endpoints']) {
-      const swept = await operator.try('POST', `/operator/v1/timers/${timer}/run`, months)
-      if (swept.status === 200) assert.equal(swept.body.swept, 0, timer)
-    }
+  const path = '/operator/v1/users/ada'
+  const answer = await operator('PATCH', path, { suspended: true })
+  assert.deepEqual([answer.status, answer.body.suspended], [200, true])
+  assert.equal((await operator('PATCH', path, { suspended: true })).status, 200, 'twice is as once')
+  for (const query of ['', `?teamId=${teamId}`])
+    assert.equal((await ada.call.try('GET', `/v9/projects${query}`)).status, 401)
+  assert.equal((await ada.call.try('POST', '/v10/projects', { name: 'no' })).status, 401)
+  assert.equal((await browser.get('/integrations/installed')).status, 303)
+  const again = openClient(world)
+  await again.get('/sign-in')
+  assert.equal((await again.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 403)
+  assert.deepEqual(said(await installed()), [403, 'integration_configuration_disabled'])
+  assert.equal(await heldReason(), 'disabled-by-admin')
+  assert.deepEqual(said(await operator.try('POST', '/operator/v1/tokens', { userId: 'ada' })), [409, 'conflict'])
+  const months = { now: Date.now() + 100 * 24 * HOUR_MS }
+  for (const timer of ['disabled-configurations', 'held-endpoints']) {
+    const swept = await operator.try('POST', `/operator/v1/timers/${timer}/run`, months)
+    if (swept.status === 200) assert.equal(swept.body.swept, 0, timer)
+  }
 
-    assert.equal((await operator('PATCH', path, { suspended: false })).body.suspended, false)
-    assert.equal((await ada.call('GET', `/v9/projects?teamId=${teamId}`)).status, 200)
-    assert.equal((await installed()).status, 200)
-    assert.equal(await heldReason(), undefined)
-    assert.equal((await again.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 303)
-    // All comes back but the sessions: somebody else may have had one.
-    const previous = await browser.get('/integrations/installed')
-    assert.deepEqual([previous.status, previous.location.startsWith('/sign-in')], [303, true])
-  },
-)
+  assert.equal((await operator('PATCH', path, { suspended: false })).body.suspended, false)
+  assert.equal((await ada.call('GET', `/v9/projects?teamId=${teamId}`)).status, 200)
+  assert.equal((await installed()).status, 200)
+  assert.equal(await heldReason(), undefined)
+  assert.equal((await again.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 303)
+  // All comes back but the sessions: an attacker may have had one.
+  const previous = await browser.get('/integrations/installed')
+  assert.deepEqual([previous.status, previous.location.startsWith('/sign-in')], [303, true])
+})
 
 onBothEngines(
-  'whoever loses a role while suspended does not get back what they set up, and its 30 days run',
+  'a user who loses a role while suspended does not get back what they set up, and its 30 days run',
   async (world) => {
     const { operator, credentials } = world
     const { teamId } = credentials
@@ -190,7 +187,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a token is ended by its value, and the answer does not tell whether there was one', async (world) => {
+onBothEngines('a token is ended by its value, and the answer does not reveal whether there was one', async (world) => {
   const ada = await world.user('ada')
   const revoke = (token: string) => world.operator('POST', '/operator/v1/tokens/revoke', { token })
   for (const token of ['nonsense', `berth_${'a'.repeat(40)}`, ada.token, ada.token]) {
@@ -267,7 +264,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an integration hears that the projects of an account went, and that it was removed there',
+  'an integration is notified that the projects of an account went, and that it was removed there',
   async (world, t) => {
     const { operator } = world
     const hook = await receiver(t)
@@ -354,7 +351,7 @@ onBothEngines(
     assert.equal(
       (await operator.try('POST', '/operator/v1/users', anew)).status,
       409,
-      'the username is kept for nobody else',
+      'the username is reserved for no other user',
     )
   },
 )

@@ -1,4 +1,4 @@
-/** People in a real Chromium: from the mailed link to the integration's first call, by mouse, by keyboard, on a phone, under attack. */
+/** Users in a real Chromium: from the mailed link to the integration's first call, by mouse, by keyboard, on a phone, under attack. */
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ function inChromium(name: string, run: (world: World, browser: Browser) => Promi
   })
 }
 
-/** An integration as its maker writes it: exchanges the code, makes a first call, and sends the person on to another host. */
+/** An integration as its maker writes it: exchanges the code, makes a first call, and sends the user on to another host. */
 async function openIntegration(
   world: World,
 ): Promise<{ site: Site; app: App; seen: { status: number; names: string[]; state: string | null }[] }> {
@@ -107,7 +107,7 @@ async function mustFit(page: Page, width: number): Promise<void> {
 }
 
 inChromium(
-  'a person sets a password, consents to some projects, and the integration makes its first call',
+  'a user sets a password, consents to some projects, and the integration makes its first call',
   async (world, browser) => {
     const { userId } = world.credentials
     await makeProjects(world)
@@ -174,7 +174,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
     if (focused.name !== '') assert.notEqual(focused.outline, 'none', `the focus on "${focused.name}" is not visible`)
     if (focused.name === name) return
   }
-  assert.fail(`no Tab leads to "${name}" on ${page.url()}`)
+  assert.fail(`no Tab reaches "${name}" on ${page.url()}`)
 }
 
 inChromium('by keyboard alone and on a phone: sign in, choose, approve, confirm, uninstall', async (world, browser) => {
@@ -241,7 +241,7 @@ inChromium('by keyboard alone and on a phone: sign in, choose, approve, confirm,
   }
 })
 
-inChromium('cancelling leads back to the integration, which is told', async (world, browser) => {
+inChromium('canceling redirects to the integration, with the reason', async (world, browser) => {
   await seedPassword(world, world.credentials.userId)
   const { site } = await openIntegration(world)
   const { page, complaints } = await openWindow(browser, 390)
@@ -284,7 +284,7 @@ inChromium("another site's forms, requests and frames move nothing, be it on the
     await page.goto(target)
     await signIn(page)
     await page.getByText('What it will be able to do').waitFor()
-    // On the same host the browser sends the cookie along; on another it does not, and the person is led to the page itself.
+    // On the same host the browser sends the cookie along; on another it does not, and the user is redirected to the page itself.
     for (const [host, said] of [
       ['127.0.0.1', 'This is not allowed'],
       ['localhost', 'Install Sentinel Monitoring?'],

@@ -1,4 +1,4 @@
-/** Consent: who may give it, to what, for which projects, and what the integration is told. */
+/** Consent: who may give it, to what, for which projects, and what the integration gets. */
 import assert from 'node:assert/strict'
 import { type Client, openClient, openSignedInClient, PASSWORD } from '../../support/clients/browser-client.ts'
 import { seedProject } from '../../support/projects.ts'
@@ -26,7 +26,7 @@ const TAGS =
 const ATTRIBUTES =
   /^(lang|charset|name|content|class|href|method|action|type|value|id|tabindex|checked|disabled|hidden|role|for|maxlength|minlength|autocomplete|autocapitalize|spellcheck|required|aria-[a-z]+|rel|as|crossorigin|media|viewBox|d|fill|fill-rule)$/
 
-/** Every tag of a page is one of ours with attributes of ours, and every link leads to this service. */
+/** Every tag of a page is one of ours with attributes of ours, and every link points to this service. */
 function onlyOurs(text: string): void {
   for (const [tag] of text.replace(/^<!doctype html>/, '').matchAll(/<[^>]*>?/g)) {
     const [, name, attributes] = /^<\/?([a-z]+[123]?)((?: [a-z-]+(?:="[^"<>]*")?)*)>$/.exec(tag) ?? assert.fail(tag)
@@ -47,7 +47,7 @@ type Wanted = {
   teamId?: string
 }
 
-/** An integration as the store has it; names that the operator API would refuse are stored all the same. */
+/** An integration as the store has it; names that the operator API would refuse are stored anyway. */
 async function integration(world: World, wanted: Wanted = {}): Promise<string> {
   const id = `oac_${Math.random().toString(36).slice(2)}`
   const row = {
@@ -372,7 +372,7 @@ onBothEngines('names that others chose are plain text on every page', async (wor
 })
 
 onBothEngines(
-  'a logo comes over https from the one host that the page lets in, and from none otherwise',
+  'a logo comes over https from the one host that the page allows, and from none otherwise',
   async (world) => {
     const { client } = await person(world, 'anna')
     for (const [at, [logoUrl, source]] of Object.entries([
@@ -444,7 +444,7 @@ onBothEngines('a form of consent that is not ours installs nothing', async (worl
 })
 
 onBothEngines(
-  'an installation that a person sees is confirmed, taken over and uninstalled by owners only',
+  'an installation that a user sees is confirmed, transferred and uninstalled by owners only',
   async (world) => {
     const { teamId } = world.credentials
     const integrationId = await integration(world)

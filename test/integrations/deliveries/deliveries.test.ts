@@ -33,7 +33,7 @@ onBothEngines('a webhook that was narrowed is not sent events of other projects 
 })
 
 onBothEngines(
-  'whoever may see a webhook lists its deliveries, by status and event, page by page, and sends one again',
+  'a user who may see a webhook lists its deliveries, by status and event, page by page, and sends one again',
   async (world, t) => {
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(500).end('no'))
@@ -50,7 +50,7 @@ onBothEngines(
     )
     assert.ok(all.deliveries.every((one: { endpointId: string }) => one.endpointId === id))
     assert.equal(all.deliveries[0].attempts[0].statusCode, 500)
-    // Nobody reads a service of a private network through Berth.
+    // No user can read a service of a private network through Berth.
     assert.equal(all.deliveries[0].attempts[0].response, null)
     for (const type of ['project.removed', 'project-removed'])
       assert.equal((await listed(world.call, id, `?type=${type}`)).deliveries.length, 1)
@@ -127,7 +127,7 @@ onBothEngines(
     assert.equal((await billing.try('GET', path)).status, 403)
     assert.equal((await member('POST', `${path}/replay`)).status, 202)
 
-    // A token that is limited to a project sees no webhook that hears of others. Of one that heard of others before, it does not see those events.
+    // A token that is limited to a project sees no webhook that receives events of others. Of one that received some before, it does not see those events.
     const narrow = ofTeam(world, await world.token({ projectIds: [projectId], teamId: world.credentials.teamId }))
     assert.equal((await narrow.try('GET', `/v1/webhooks/${id}/deliveries`)).status, 404)
     await team('PATCH', `/v1/webhooks/${id}`, { projectIds: [projectId] })
@@ -159,7 +159,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a team sees the deliveries to its integration, and whoever may change the integration sends them again',
+  'a team sees the deliveries to its integration, and a user who may change the integration sends them again',
   async (world) => {
     const app = await seedIntegration(world, { webhookUrl: 'https://hooks.example.com' })
     const { call } = await seedInstallation(world, { app })

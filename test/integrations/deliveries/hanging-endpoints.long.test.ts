@@ -33,7 +33,7 @@ onBothEngines(
       // It goes on for longer than the time-out of 15 s, after which the endpoints are known to fail.
       await sleep(2200)
     }
-    assert.ok(hangs.mostOpen() <= 48, `${hangs.mostOpen()} were under way at once`)
+    assert.ok(hangs.mostOpen() <= 48, `${hangs.mostOpen()} were in flight at once`)
   },
   { ...LOCAL, BERTH_TIMERS: 'on' },
 )

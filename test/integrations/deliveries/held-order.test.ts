@@ -20,7 +20,7 @@ async function due({ deps }: World): Promise<(number | null)[]> {
 }
 
 onBothEngines(
-  'a held delivery waits while an older one of its endpoint is under way, because that one may be held too',
+  'a held delivery waits while an older one of its endpoint is in flight, because that one may be held too',
   async (world, t) => {
     const { deps, credentials } = world
     const hook = await receiver(t)

@@ -1,4 +1,4 @@
-/** A delivery whose lease has ended is another instance's: whoever had it changes nothing of it any more. docs/webhooks.md. */
+/** A delivery whose lease has ended belongs to another instance: its former owner changes nothing of it any more. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import {
   dropDelivery,
@@ -53,7 +53,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever lost a lease neither gives the delivery back, nor holds it, nor drops it',
+  'the former owner of a lease neither releases the delivery, nor holds it, nor drops it',
   async (world) => {
     await register(world, 'http://127.0.0.1:9/hook', ['project.created'])
     await seedProject(world, 'web')

@@ -75,7 +75,7 @@ for (const engine of ENGINES) {
       const load = storm(running, credentialsOf(home).token, todo)
       const enough = PROJECTS - ((kill + 1) * PROJECTS) / (KILLS + 1)
       await eventually(() => todo.length <= enough)
-      // The kill comes at a random moment.
+      // The kill comes at a random time.
       await sleep(Math.random() * 50)
       await running.kill('SIGKILL')
       await load
@@ -133,7 +133,7 @@ processOnBothEngines('an event is on its way at once, with no one asking (a boun
 })
 
 processOnBothEngines(
-  'at a stop, deliveries without an answer are given back, and the next start sends them at once (a bound on time)',
+  'at a stop, deliveries without an answer are released, and the next start sends them at once (a bound on time)',
   async (t, engine) => {
     const { running, home, hook } = await withHook(t, engine)
     hook.answer(() => {})

@@ -1,4 +1,4 @@
-/** Receivers that misbehave: each has its documented outcome, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
+/** Receivers that misbehave: each has its documented outcome, and no other delivery waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
 import { seedProject } from '../../support/projects.ts'
@@ -105,7 +105,7 @@ onBothEngines(
     assertWithin(good.got.at(-1)!.at - good.got.at(-1)!.body.createdAt, 1000)
     for (const hook of [hangs, drips, fails]) assert.ok(hook.mostOpen() <= 4, String(hook.mostOpen()))
     assert.equal(new Set(good.got.map((one) => one.body.id)).size, 21)
-    // The last event has arrived; its outcome is written a moment later.
+    // The last event has arrived; its outcome is written slightly later.
     const waiting = async () =>
       (await deliveries(world, `&endpointId=${goods.id}`)).filter(
         (one: { status: string }) => one.status !== 'delivered',

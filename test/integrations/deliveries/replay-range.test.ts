@@ -30,7 +30,7 @@ onBothEngines(
     const second = await replay({ since: first.body.next })
     assert.deepEqual(second.body, { replayed: 5, next: null })
     const again = await replay({ since: 0 })
-    assert.deepEqual(again.body, { replayed: 0, next: null }, 'what is under way is not sent twice')
+    assert.deepEqual(again.body, { replayed: 0, next: null }, 'what is in flight is not sent twice')
     await deliver(world)
     assert.equal(new Set(hook.got.map(({ headers }) => headers['webhook-id'])).size, 105)
     assert.equal(hook.got.length, 105, 'those to other webhooks stay')
@@ -64,7 +64,7 @@ onBothEngines(
     hook.answer((response) => response.writeHead(418).end('teapot'))
     const tried = await world.call('POST', `/v1/webhooks/${id}/test`)
     assert.deepEqual([tried.status, tried.body.arrived, tried.body.statusCode], [200, false, 418], tried.text)
-    assert.equal(tried.body.response, null, 'nobody reads a service of a private network through Berth')
+    assert.equal(tried.body.response, null, 'no user can read a service of a private network through Berth')
     verify(hook.got[0]!, secret)
     assert.equal(hook.got[0]!.text, tried.body.request)
     assert.equal(hook.got[0]!.body.payload.user.id, world.credentials.userId)
@@ -105,7 +105,7 @@ async function people(world: World) {
 }
 
 onBothEngines(
-  'whoever may change a webhook tries it and sees what it was sent, and nobody else',
+  'a user who may change a webhook tries it and sees what it was sent, and no other user does',
   async (world, t) => {
     const hook = await receiver(t)
     const caller = await people(world)

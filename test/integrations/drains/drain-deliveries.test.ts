@@ -1,4 +1,4 @@
-/** What was sent to a log drain, as whoever may see the drain sees it. docs/webhooks.md: Delivery log. */
+/** What was sent to a log drain, as users who may see the drain see it. docs/webhooks.md: Delivery log. */
 import assert from 'node:assert/strict'
 import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'

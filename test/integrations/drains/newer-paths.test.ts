@@ -1,4 +1,4 @@
-/** `/v1/drains`: the same drains as by the older paths, what they hear, and what of the newer shape is refused. */
+/** `/v1/drains`: the same drains as by the older paths, what they receive, and what of the newer shape is refused. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { seedProject } from '../../support/projects.ts'
@@ -109,7 +109,7 @@ onBothEngines('a list of drains is narrowed to those that get lines of a project
 })
 
 onBothEngines(
-  'an update changes what the drain hears and where it goes, and keeps what it does not name',
+  'an update changes what the drain receives and where it goes, and keeps what it does not name',
   async (world, t) => {
     const [one, two] = [await receiver(t), await receiver(t)]
     const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
@@ -188,7 +188,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a held drain is not given a new address and not enabled before an OWNER takes it over',
+  'a held drain is not given a new address and not enabled before an OWNER takes ownership of it',
   async (world) => {
     const { id } = await make(world)
     await holdDrain(world, id)
@@ -203,7 +203,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('whoever gives a drain a new address is its maker from then on', async (world) => {
+onBothEngines('a user who gives a drain a new address is its maker from then on', async (world) => {
   const { teamId, userId } = world.credentials
   const mate = await world.user('mate')
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'MEMBER' })

@@ -1,4 +1,4 @@
-/** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes over. Specification: States and transitions. */
+/** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes ownership. Specification: States and transitions. */
 
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
@@ -19,7 +19,7 @@ import { leave, openTeam, SCOPES, setRole } from '../../support/worlds/team-inst
 const letters = readQueuedMail
 
 onBothEngines(
-  'the installations of a person who falls below MEMBER or leaves are disabled, and no others',
+  'the installations of a user who falls below MEMBER or leaves are disabled, and no others',
   async (world) => {
     const { userId, teamId } = world.credentials
     for (const [role, reason] of [
@@ -53,10 +53,10 @@ onBothEngines(
         assert.equal((await configurationNow(world, configuration.id)).disabled_at, null)
       }
       assert.equal((await world.as(own.token)('GET', '/v9/projects')).status, 200)
-      // Coming back is no consent: an owner has to take it over.
+      // Coming back is not a consent: an owner must take ownership of it.
       await setRole(world, user.id, 'OWNER')
       assert.deepEqual(await configurationNow(world, on.configuration.id), now)
-      // Going again does not begin the 30 days anew.
+      // Going again does not begin the 30 days again.
       world.deps.clock.set(world.deps.clock.now() + 1000)
       await leave(world, user.id)
       assert.deepEqual(await configurationNow(world, on.configuration.id), now)
@@ -65,7 +65,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'every owner that the team has left gets one letter with what is disabled and where to take it over',
+  'every owner that the team has left gets one email with what is disabled and where to take ownership of it',
   async (world) => {
     const { ada, account } = await openTeam(world)
     const { teamId } = world.credentials
@@ -89,7 +89,7 @@ onBothEngines(
       )
       assert.ok(body_text.endsWith(`\n${world.deps.origin()}/integrations/installed?teamId=${teamId}`))
     }
-    // With nothing installed, nobody is written to; nor where no owner is left.
+    // With nothing installed, no email is sent; nor where no owner is left.
     const ivan = await world.user('ivan')
     await setRole(world, ivan.id, 'OWNER')
     await leave(world, ivan.id)
@@ -134,7 +134,7 @@ onBothEngines(
         }
       }
       const storm = Promise.all(Array.from({ length: 12 }, (_, lane) => writer(lane)))
-      // Under way in every lane.
+      // In flight in every lane.
       await eventually(() => made.size >= 12)
       const path = `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}` as const
       const began = performance.now()
@@ -199,7 +199,7 @@ onBothEngines('an owner takes a disabled installation over: its tokens act again
       ['integration-configuration.transferred', id, by(last, first)],
     ],
   )
-  // Again: nothing to do, nothing told, and it is not resumed a second time.
+  // Again: nothing to do, nothing sent, and it is not resumed a second time.
   const owner = now.user_id === grace.id ? grace.call : world.call
   assert.equal((await owner('POST', path)).body.userId, now.user_id)
   assert.deepEqual(await configurationNow(world, id), now)
@@ -209,7 +209,7 @@ onBothEngines('an owner takes a disabled installation over: its tokens act again
 })
 
 onBothEngines(
-  'taking over answers the installation; one that is removed, of another account or asked for by an app is refused',
+  'taking ownership returns the installation; one that is removed, of another account or asked for by an app is refused',
   async (world) => {
     const { installed, as, account } = await openTeam(world)
     const samples = await seedSamples(world)

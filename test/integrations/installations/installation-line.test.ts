@@ -1,4 +1,4 @@
-/** An end of what an installation may do waits for its writes under way, and lets none begin before it stands. PostgreSQL: on SQLite writes run one after another anyway. */
+/** An end of what an installation may do waits for its writes in flight, and lets none begin before it stands. PostgreSQL: on SQLite writes run one after another anyway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -25,7 +25,7 @@ const ENDS: Record<string, (setting: Setting) => Promise<{ status: number; text:
     world.call.try('DELETE', `/v1/integrations/configuration/${installationId}?teamId=${world.credentials.teamId}`),
   'it loses a scope': ({ world, app }) =>
     world.operator.try('PATCH', `/operator/v1/integrations/${app.id}`, { scopes: ['read:project'] }),
-  'who installed it is no owner any more': ({ world, ownerId }) =>
+  'who installed it is not an owner any more': ({ world, ownerId }) =>
     world.operator.try('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${ownerId}`, { role: 'VIEWER' }),
   'its code is used again': async ({ world, app, code }) => {
     const { status, text } = await exchange(world, app, code)
@@ -38,7 +38,7 @@ const ENDS: Record<string, (setting: Setting) => Promise<{ status: number; text:
 }
 
 for (const [what, end] of Object.entries(ENDS)) {
-  test(`a write of an installation that is under way is waited for when ${what}`, { timeout: 300_000 }, async (t) => {
+  test(`a write of an installation that is in flight is waited for when ${what}`, { timeout: 300_000 }, async (t) => {
     const world = await openWorld('postgres')
     t.after(() => world.close())
     const { teamId } = world.credentials
@@ -76,7 +76,7 @@ for (const [what, end] of Object.entries(ENDS)) {
   })
 }
 
-test('a write of an installation waits for an end that is under way', { timeout: 300_000 }, async (t) => {
+test('a write of an installation waits for an end that is in progress', { timeout: 300_000 }, async (t) => {
   const world = await openWorld('postgres')
   t.after(() => world.close())
   const { installationId, call } = await seedInstallation(world)

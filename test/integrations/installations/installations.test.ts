@@ -17,60 +17,57 @@ const EVERYTHING = [
   'read:deployment',
 ]
 
-onBothEngines(
-  'a configuration is what clients decode, with the integration and what waits beside it',
-  async (world) => {
-    const { userId, teamId } = world.credentials
-    const project = await seedProject(world, 'web', `?teamId=${teamId}`)
-    const app = await seedIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
-    const { installationId } = await consentAndInstall(world, app, { projects: [project] })
-    const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
-    const one = (await world.call('GET', at(`${ONE}/${installationId}`))).body
-    const { createdAt, updatedAt, ...shown } = one
-    assert.deepEqual(shown, {
-      id: installationId,
-      type: 'integration-configuration',
-      integrationId: app.id,
-      ownerId: teamId,
+onBothEngines('a configuration is what clients decode, with the integration and its pending changes', async (world) => {
+  const { userId, teamId } = world.credentials
+  const project = await seedProject(world, 'web', `?teamId=${teamId}`)
+  const app = await seedIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
+  const { installationId } = await consentAndInstall(world, app, { projects: [project] })
+  const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
+  const one = (await world.call('GET', at(`${ONE}/${installationId}`))).body
+  const { createdAt, updatedAt, ...shown } = one
+  assert.deepEqual(shown, {
+    id: installationId,
+    type: 'integration-configuration',
+    integrationId: app.id,
+    ownerId: teamId,
+    slug: 'helper',
+    userId,
+    teamId,
+    scopes: ['read-write:project', 'read-write:project-env-vars'],
+    projects: [project],
+    projectSelection: 'selected',
+    source: 'external',
+    installationType: 'external',
+    pendingScopes: [],
+    integration: {
+      name: 'Helper',
+      icon: 'https://logo.example.com/a.svg',
+      category: 'other',
+      isLegacy: false,
       slug: 'helper',
-      userId,
-      teamId,
-      scopes: ['read-write:project', 'read-write:project-env-vars'],
-      projects: [project],
-      projectSelection: 'selected',
-      source: 'external',
-      installationType: 'external',
-      pendingScopes: [],
-      integration: {
-        name: 'Helper',
-        icon: 'https://logo.example.com/a.svg',
-        category: 'other',
-        isLegacy: false,
-        slug: 'helper',
-      },
-    })
-    assert.ok(createdAt > 0 && updatedAt >= createdAt)
-    assert.deepEqual((await world.call('GET', at(`${LIST}?view=account`))).body, [one])
-    const personal = (await consentAndInstall(world, app, { teamId: undefined })).installationId
-    assert.notEqual(personal, installationId, 'one installation an account')
-    const mine = (await world.call('GET', LIST)).body
-    assert.deepEqual(
-      [mine.length, mine[0].id, mine[0].teamId, mine[0].projectSelection, 'projects' in mine[0]],
-      [1, personal, null, 'all', false],
-    )
-    for (const [query, count] of [
-      ['view=project', 1],
-      ['installationType=marketplace', 0],
-      ['installationType=external', 1],
-      ['integrationIdOrSlug=helper', 1],
-      [`integrationIdOrSlug=${app.id}`, 1],
-      ['integrationIdOrSlug=other', 0],
-    ] as const) {
-      assert.equal((await world.call('GET', at(`${LIST}?${query}`))).body.length, count, query)
-    }
-    assert.deepEqual(said(await world.call.try('GET', at(`${LIST}?view=all`))), [400, 'bad_request'])
-  },
-)
+    },
+  })
+  assert.ok(createdAt > 0 && updatedAt >= createdAt)
+  assert.deepEqual((await world.call('GET', at(`${LIST}?view=account`))).body, [one])
+  const personal = (await consentAndInstall(world, app, { teamId: undefined })).installationId
+  assert.notEqual(personal, installationId, 'one installation an account')
+  const mine = (await world.call('GET', LIST)).body
+  assert.deepEqual(
+    [mine.length, mine[0].id, mine[0].teamId, mine[0].projectSelection, 'projects' in mine[0]],
+    [1, personal, null, 'all', false],
+  )
+  for (const [query, count] of [
+    ['view=project', 1],
+    ['installationType=marketplace', 0],
+    ['installationType=external', 1],
+    ['integrationIdOrSlug=helper', 1],
+    [`integrationIdOrSlug=${app.id}`, 1],
+    ['integrationIdOrSlug=other', 0],
+  ] as const) {
+    assert.equal((await world.call('GET', at(`${LIST}?${query}`))).body.length, count, query)
+  }
+  assert.deepEqual(said(await world.call.try('GET', at(`${LIST}?view=all`))), [400, 'bad_request'])
+})
 
 for (const [version, open] of [
   ['1.1.0', () => import('sdk-1.1.0')],
@@ -147,7 +144,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('people of another account find no installation; members read, owners write', async (world) => {
+onBothEngines('users of another account find no installation; members read, owners write', async (world) => {
   const { teamId } = world.credentials
   const { installationId } = await seedInstallation(world)
   const other = await world.user('other')
@@ -260,7 +257,7 @@ onBothEngines('an installation sees the projects that it was given, as they are 
       [1, 0],
       [0, 1],
     ],
-    'what was so already is not told',
+    'an unchanged state sends no event',
   )
   assert.deepEqual(told[0].projects.added, [two])
   assert.deepEqual(told[0].configuration.projects.sort(), [one, two].sort())
@@ -282,7 +279,7 @@ onBothEngines('projects that an installation makes at once all join its selectio
   assert.equal(projects.length, 21)
 })
 
-onBothEngines('a consent that is given anew says no more why the installation was disabled', async (world) => {
+onBothEngines('a consent that is given again no longer says why the installation was disabled', async (world) => {
   const { teamId, userId } = world.credentials
   const app = await seedIntegration(world)
   const { id } = await world.user('grace')

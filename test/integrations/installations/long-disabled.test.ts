@@ -24,7 +24,7 @@ import {
 } from '../../support/worlds/installation-rows.ts'
 import { DAY, leave, MINUTE, openTeam, SCOPES, sweep } from '../../support/worlds/team-installation.ts'
 
-/** Things of an installation's own, beside the same of others. */
+/** Things of an installation's own, and the same of others. */
 async function furnish(world: World, { configuration, token }: InstalledApp, call: Call) {
   const { deps } = world
   const { id, integration_id, account_id } = configuration
@@ -148,7 +148,7 @@ onBothEngines(
       drains.map((drain) => drain.id),
       ['ld_other'],
     )
-    // Its webhook has ended; it stays until it has heard of the end (webhook-installations.test.ts).
+    // Its webhook has ended; it stays until it has received the end (webhook-installations.test.ts).
     const webhooks = await db.read.selectFrom('webhook').select(['id', 'ended_at']).orderBy('id').execute()
     assert.deepEqual(
       webhooks.map((webhook) => [webhook.id, webhook.ended_at]),
@@ -160,7 +160,7 @@ onBothEngines(
     const waiting = await db.read.selectFrom('delivery').selectAll().where('type', '=', 'project.renamed').execute()
     for (const row of waiting) assert.equal(row.status, row.configuration_id === id ? 'dropped' : 'pending')
     assert.equal(waiting.filter((row) => row.status === 'dropped').length, 3)
-    // The place is free: it can be installed anew.
+    // The place is free: it can be installed again.
     await consentAndInstall(world, integration, {
       userId: world.credentials.userId,
       account: { id: teamId, kind: 'team' },
@@ -168,21 +168,24 @@ onBothEngines(
   },
 )
 
-onBothEngines('the removal of an installation names its selected projects, and then nobody finds it', async (world) => {
-  const { ada, account } = await openTeam(world)
-  const made = await world.call('POST', `/v10/projects?teamId=${account.id}`, { name: 'chosen' })
-  const selected = await consentAndInstall(world, await seedIntegration(world, SCOPES), {
-    ...{ userId: ada.id, account, projects: [made.body.id] },
-  })
-  await leave(world, ada.id)
-  await sweep(world, world.deps.clock.now() + 31 * DAY)
-  const told = await eventsOf(world, 'integration-configuration.removed')
-  assert.deepEqual(
-    told.map(({ payload }) => payload.configuration).find((one) => one.id === selected.configuration.id),
-    { id: selected.configuration.id, projectSelection: 'selected', projects: [made.body.id] },
-  )
-  assert.equal(told.length, 2)
-})
+onBothEngines(
+  'the removal of an installation names its selected projects, and then it is found by no caller',
+  async (world) => {
+    const { ada, account } = await openTeam(world)
+    const made = await world.call('POST', `/v10/projects?teamId=${account.id}`, { name: 'chosen' })
+    const selected = await consentAndInstall(world, await seedIntegration(world, SCOPES), {
+      ...{ userId: ada.id, account, projects: [made.body.id] },
+    })
+    await leave(world, ada.id)
+    await sweep(world, world.deps.clock.now() + 31 * DAY)
+    const told = await eventsOf(world, 'integration-configuration.removed')
+    assert.deepEqual(
+      told.map(({ payload }) => payload.configuration).find((one) => one.id === selected.configuration.id),
+      { id: selected.configuration.id, projectSelection: 'selected', projects: [made.body.id] },
+    )
+    assert.equal(told.length, 2)
+  },
+)
 
 test('two services on one database sweep and disable at once, and everything is done once [postgres]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
@@ -269,7 +272,7 @@ onBothEngines('what became due while the service was down is done soon after it 
   assert.equal((await eventsOf(world, 'integration-configuration.removed')).length, 1)
 })
 
-test('a clock is doubted from a jump until it is back, or has gone on steadily for a day', () => {
+test('a clock is suspect from a jump until it is back, or has gone on steadily for a day', () => {
   const HOUR = 60 * MINUTE
   for (const jump of [31 * DAY, -31 * DAY, HOUR + 2000, -HOUR - 2000]) {
     const watch = createClockMonitor()
@@ -285,7 +288,7 @@ test('a clock is doubted from a jump until it is back, or has gone on steadily f
     assert.equal(at(2 * HOUR + DAY - 1, from + jump).doubted, true)
     assert.equal(at(2 * HOUR + DAY, from + jump).doubted, false)
     assert.equal(at(3 * HOUR + DAY, from + jump).doubted, false)
-    // A second jump begins the day anew.
+    // A second jump begins the day again.
     assert.equal(at(4 * HOUR + DAY, from + 2 * jump).began, true)
     assert.equal(at(5 * HOUR + DAY, from + 3 * jump).began, true)
     assert.equal(at(4 * HOUR + 2 * DAY, from + 3 * jump).doubted, true)

@@ -282,7 +282,7 @@ onBothEngines('the list pages, and the operator sees all teams or one', async (w
   )
 })
 
-onBothEngines('a person without the right to install is refused, and nothing is written', async (world: World) => {
+onBothEngines('a user without the right to install is refused, and nothing is written', async (world: World) => {
   const { userId, teamId } = world.credentials
   const app = await seedIntegration(world)
   const other = await world.user('other')

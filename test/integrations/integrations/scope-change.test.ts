@@ -1,4 +1,4 @@
-/** Scope changes: a scope that is given up ends everywhere at once, an added scope is pending until a person confirms it. Specification: States and transitions. */
+/** Scope changes: a scope that is given up ends everywhere at once, an added scope is pending until a user confirms it. Specification: States and transitions. */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import type { EventAccount } from '../../../src/context.ts'
@@ -28,7 +28,7 @@ async function integrationNow({ deps }: World, id: string) {
   return deps.db.read.selectFrom('integration').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 }
 
-/** `laterMs`: so much later than now, for what is told once a day. */
+/** `laterMs`: so much later than now, for what is sent once a day. */
 async function change(world: World, id: string, scopes: string[], laterMs = 0) {
   const integration = await integrationNow(world, id)
   const input = { version: 1, params: {}, query: {}, body: { scopes } }
@@ -71,7 +71,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an addition or upgrade opens nothing until a person confirms all of it together, as it was shown',
+  'an addition or upgrade opens nothing until a user confirms all of it together, as it was shown',
   async (world) => {
     const { userId } = world.credentials
     const account = { id: userId, kind: 'user' } as const
@@ -91,7 +91,7 @@ onBothEngines(
     await assert.rejects(confirm(world, installed, seen), /have changed/)
     assert.equal((await call.try('GET', '/v2/user')).status, 403)
     const more = await pendingOf(world, installed)
-    // Two people, or one who clicks twice: applied once, told once.
+    // Two users, or one who clicks twice: applied once, sent once.
     await Promise.all([confirm(world, installed, more), confirm(world, installed, more)])
     assert.equal((await call('POST', '/v10/projects', { name: 'one' })).status, 200)
     assert.equal((await call('GET', '/v2/user')).status, 200)
@@ -118,7 +118,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'each person who can confirm gets one letter with all pending scopes, and a link for each installation',
+  'each user who can confirm gets one email with all pending scopes, and a link for each installation',
   async (world) => {
     const { userId, teamId } = world.credentials
     const { operator } = world
@@ -164,7 +164,7 @@ onBothEngines(
     assert.match(toAdmin.body_text, /On team:\n {2}read-write:project\n {2}read:user\n/)
     assert.ok(toAdmin.body_text.includes(`${origin}/integrations/confirm/${a}`))
     for (const { body_text } of sent) assert.equal(body_text.includes(gone.configuration.id), false)
-    // The same again, and less, on a later day: nobody gets a letter.
+    // The same again, and less, on a later day: no user gets an email.
     await change(world, integration.id, ['read:user', 'read-write:project'], TWO_DAYS_MS)
     await change(world, integration.id, ['read-write:project'], TWO_DAYS_MS)
     assert.equal((await letters(world)).length, 4)
@@ -237,7 +237,7 @@ async function live(world: World, userId: string, teamId: string, tally: Tally):
       assert.deepEqual(pendingScopes(asked, now), spoken(risen(expected.asked, granted)))
     }
   }
-  // A former page is seldom confirmed by chance.
+  // A former page is rarely confirmed by chance.
   for (const [id, installed] of installs) {
     const shown = risen(expected.asked, expected.granted.get(id)!)
     await edit()
@@ -266,7 +266,7 @@ onBothEngines('random edits, installs and confirmations of present and former pa
 })
 
 onBothEngines(
-  'a renewed consent confirms pending scopes: the installation hears of it, and of nothing when none are pending',
+  'a renewed consent confirms pending scopes: the installation is notified of it, and of nothing when none are pending',
   async (world) => {
     const { teamId } = world.credentials
     const app = await makeApp(world, { scopes: ['read:project'] })
@@ -285,7 +285,7 @@ onBothEngines(
     assert.deepEqual(
       [stale.status, stale.body.error.pendingScopes],
       [409, ['read-write:project', 'read:user']],
-      'who confirms another list is told what waits',
+      'a confirmation of another list returns what is pending',
     )
     assert.match(stale.body.error.message, /read-write:project, read:user/)
     assert.equal((await installApp(world, app)).installationId, installationId)
@@ -299,7 +299,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a person confirms by the API the scopes that were shown, after the team edited the integration',
+  'a user confirms by the API the scopes that were shown, after the team edited the integration',
   async (world) => {
     const { userId, teamId } = world.credentials
     const app = await makeApp(world, { scopes: ['read:project'] })

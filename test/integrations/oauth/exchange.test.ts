@@ -169,7 +169,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a code is good for 30 minutes and not a moment longer', async (world) => {
+onBothEngines('a code is good for 30 minutes and not longer', async (world) => {
   const app = await seedIntegration(world)
   const now = 1_900_000_000_000
   world.deps.clock.set(now)
@@ -203,39 +203,42 @@ onBothEngines(
   },
 )
 
-onBothEngines('a replay ends the token that the code gave, and one that proves nothing ends nothing', async (world) => {
-  const app = await seedIntegration(world)
-  const other = await seedIntegration(world, { slug: 'other' })
-  const { installationId, code } = await consentAndInstall(world, app)
-  const call = world.as((await exchange(world, app, code)).body.access_token)
-  const again = await seedInstallation(world, { app })
-  assert.equal(again.installationId, installationId, 'a second install renews the same installation')
-  const harmless = [
-    await exchange(world, app, code, { client_secret: 'wrong' }),
-    await exchange(world, other, code),
-    await exchange(world, app, code, { redirect_uri: `${REDIRECT}/x` }),
-  ]
-  assert.deepEqual(harmless.map(said), [
-    [401, 'invalid_client'],
-    [400, 'invalid_grant'],
-    [400, 'invalid_grant'],
-  ])
-  assert.equal((await call('GET', USER)).status, 200)
-  const replayed = await exchange(world, app, code)
-  assert.deepEqual(said(replayed), [400, 'invalid_grant'])
-  const ended = await call.try('GET', USER)
-  assert.deepEqual([...said(ended), ended.body.error.invalidToken], [401, 'forbidden', true])
-  assert.equal((await again.call('GET', USER)).status, 200, 'the token of the other code lives')
-  assert.deepEqual(said(await exchange(world, app, code)), [400, 'invalid_grant'])
-  const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=10')).body
-  assert.ok(
-    entries.some(
-      (entry: { type: string; subjectId: string }) =>
-        entry.type === 'endReplayedToken' && entry.subjectId === installationId,
-    ),
-  )
-  assert.match(world.logged(), /a code was used again/)
-})
+onBothEngines(
+  'a replay ends the token that the code gave, and one without authentication ends nothing',
+  async (world) => {
+    const app = await seedIntegration(world)
+    const other = await seedIntegration(world, { slug: 'other' })
+    const { installationId, code } = await consentAndInstall(world, app)
+    const call = world.as((await exchange(world, app, code)).body.access_token)
+    const again = await seedInstallation(world, { app })
+    assert.equal(again.installationId, installationId, 'a second install renews the same installation')
+    const harmless = [
+      await exchange(world, app, code, { client_secret: 'wrong' }),
+      await exchange(world, other, code),
+      await exchange(world, app, code, { redirect_uri: `${REDIRECT}/x` }),
+    ]
+    assert.deepEqual(harmless.map(said), [
+      [401, 'invalid_client'],
+      [400, 'invalid_grant'],
+      [400, 'invalid_grant'],
+    ])
+    assert.equal((await call('GET', USER)).status, 200)
+    const replayed = await exchange(world, app, code)
+    assert.deepEqual(said(replayed), [400, 'invalid_grant'])
+    const ended = await call.try('GET', USER)
+    assert.deepEqual([...said(ended), ended.body.error.invalidToken], [401, 'forbidden', true])
+    assert.equal((await again.call('GET', USER)).status, 200, 'the token of the other code lives')
+    assert.deepEqual(said(await exchange(world, app, code)), [400, 'invalid_grant'])
+    const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=10')).body
+    assert.ok(
+      entries.some(
+        (entry: { type: string; subjectId: string }) =>
+          entry.type === 'endReplayedToken' && entry.subjectId === installationId,
+      ),
+    )
+    assert.match(world.logged(), /a code was used again/)
+  },
+)
 
 onBothEngines('a code of an installation that is disabled or removed gives nothing', async (world) => {
   const app = await seedIntegration(world)
@@ -331,7 +334,7 @@ onBothEngines(
     const codes = await makeCodes(world, app.id, CODES)
     const began = performance.now()
     const given = new Map<string, Awaited<ReturnType<typeof exchange>>[]>()
-    // Some codes at a time, all ten callers of each at once: who waits two seconds for a connection is told 503.
+    // Some codes at a time, all ten callers of each at once: a request that waits two seconds for a connection gets 503.
     for (let at = 0; at < codes.length; at += 5) {
       const slice = codes.slice(at, at + 5)
       const callers = slice.flatMap((code) => Array.from({ length: 10 }, () => code))

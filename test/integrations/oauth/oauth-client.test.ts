@@ -17,7 +17,7 @@ for (const [way, authenticate] of [
   ['by HTTP Basic', oauth.ClientSecretBasic],
 ] as const) {
   onBothEngines(
-    `a client that proves itself ${way} discovers, exchanges with PKCE, introspects and revokes`,
+    `a client that authenticates ${way} discovers, exchanges with PKCE, introspects and revokes`,
     async (world) => {
       const issuer = new URL(await world.listen())
       const app = await seedIntegration(world)
@@ -68,7 +68,7 @@ for (const [way, authenticate] of [
 }
 
 onBothEngines(
-  'the metadata document says where things are, as people reach the service',
+  'the metadata document says where things are, as users reach the service',
   async (world) => {
     const { status, headers, text } = await world.as(undefined)('GET', '/.well-known/oauth-authorization-server')
     const body = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Webhooks and log drains whose maker has no access any more: held, taken over or removed. docs/webhooks.md. */
+/** Webhooks and log drains whose maker has no access any more: held, transferred or removed. docs/webhooks.md. */
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
@@ -31,7 +31,7 @@ async function openEndpoints(world: World, url: string) {
 }
 
 onBothEngines(
-  'events for endpoints of a person who left wait, and are sent in order after an OWNER takes them over',
+  'events for endpoints of a user who left wait, and are sent in order after an OWNER takes ownership of them',
   async (world, t) => {
     const target = await receiver(t)
     const { eve, on, make, log, hookId, drainId } = await openEndpoints(world, target.url)
@@ -39,7 +39,7 @@ onBothEngines(
     await log(first, 'before')
     await deliver(world)
     await target.until(2)
-    // This event happened before the person left, and was not sent yet.
+    // This event happened before the user left, and was not sent yet.
     await make('pending')
     await leave(world, eve.id)
     for (const name of ['held-1', 'held-2']) await make(name)
@@ -61,7 +61,7 @@ onBothEngines(
     await setRole(world, member.id, 'MEMBER')
     const path = (kind: 'webhooks' | 'log-drains', id: string) => on(`/v1/${kind}/${id}/transfer-ownership`)
     const patched = await member.call('PATCH', on(`/v1/webhooks/${hookId}`), { enabled: true })
-    assert.ok(patched.body.heldAt > 0, 'enabling it is not taking it over')
+    assert.ok(patched.body.heldAt > 0, 'enabling it does not take ownership of it')
     for (const [kind, id] of [
       ['webhooks', hookId],
       ['log-drains', drainId],
@@ -86,7 +86,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'when a role falls below MEMBER, the endpoints of that person on that team are held, and no others',
+  'when a role falls below MEMBER, the endpoints of that user on that team are held, and no others',
   async (world) => {
     const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     const body = { url: 'https://hooks.example.com/', events: ['project.created'] }
@@ -107,7 +107,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('whoever gives a webhook another URL is its maker from then on', async (world) => {
+onBothEngines('a user who gives a webhook another URL is its maker from then on', async (world) => {
   const { eve, on } = await openEndpoints(world, 'https://hooks.example.com/')
   const made = await world.call('POST', on('/v1/webhooks'), {
     url: 'https://a.example.com/',
@@ -124,7 +124,7 @@ onBothEngines('whoever gives a webhook another URL is its maker from then on', a
 })
 
 onBothEngines(
-  'a held webhook gets no new URL, events or projects before an OWNER takes it over, and a suspended person finds it as it was',
+  'a held webhook gets no new URL, events or projects before an OWNER takes ownership of it, and a suspended user finds it as it was',
   async (world) => {
     const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     const member = await world.user('mel')
@@ -151,7 +151,7 @@ onBothEngines(
       [(await world.call('GET', path)).body].map(({ url, heldAt }) => [url, heldAt]),
       [[before.url, undefined]],
     )
-    // After an OWNER has taken it over, it can be changed like any other webhook.
+    // After an OWNER has taken ownership of it, it can be changed like any other webhook.
     await suspend(true)
     assert.equal((await world.call('POST', on(`/v1/webhooks/${hookId}/transfer-ownership`))).status, 200)
     assert.equal((await member.call('PATCH', path, { url: 'https://mel.example.com/' })).status, 200)
@@ -159,7 +159,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'endpoints that nobody takes over in 30 days are removed, and their events are dropped',
+  'endpoints of which no user takes ownership in 30 days are removed, and their events are dropped',
   async (world) => {
     const { eve, on, make, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     await leave(world, eve.id)

@@ -1,4 +1,4 @@
-/** Which events installations hear, by scope and selection, while disabled, after a takeover and at their end; and how an integration's webhook is signed. */
+/** Which events installations receive, by scope and selection, while disabled, after a takeover and at their end; and how an integration's webhook is signed. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
@@ -31,7 +31,7 @@ function types(hook: Receiver): string[] {
 }
 
 onBothEngines(
-  'an installation hears the events that its scopes grant, of the projects that it may see, and of its own variables',
+  'an installation receives the events that its scopes grant, of the projects that it may see, and of its own variables',
   async (world, t) => {
     const { teamId } = world.credentials
     const team = `?teamId=${teamId}`
@@ -66,7 +66,7 @@ onBothEngines(
       const { token } = await consentAndInstall(world, integration, onTeam(world, { scopes, projects }))
       if (slug === 'maker') maker = token
     }
-    // An installation on another account hears nothing of this account.
+    // An installation on another account receives nothing of this account.
     const foreign = await receiver(t)
     const { integration } = await appWithHook(world, foreign, 'foreign')
     const personal = { id: world.credentials.userId, kind: 'user' as const }
@@ -95,7 +95,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an installation that was granted less than its integration asks for hears nothing beyond what it was granted',
+  'an installation that was granted less than its integration asks for receives nothing beyond what it was granted',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
@@ -112,7 +112,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'while an installation is disabled its events are held, and arrive in order once it is taken over',
+  'while an installation is disabled its events are held, and arrive in order once an owner takes ownership of it',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
@@ -264,7 +264,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an installation registers webhooks of its own, sees no others, and hears by them what it was granted',
+  'an installation registers webhooks of its own, sees no others, and receives with them what it was granted',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
@@ -316,7 +316,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a webhook that is removed before an event is sent hears nothing',
+  'a webhook that is removed before an event is sent receives nothing',
   async (world, t) => {
     const hook = await receiver(t)
     const { id } = await register(world, hook.url)
@@ -359,7 +359,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a webhook that an installation registered hears of the end of that installation, then nothing, and is removed after that',
+  'a webhook that an installation registered receives the end of that installation, then nothing, and is removed after that',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const own = await receiver(t)

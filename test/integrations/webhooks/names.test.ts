@@ -1,4 +1,4 @@
-/** By which names events are asked for and sent, and which names a client is shown that knows only some of them. docs/webhooks.md. */
+/** The names with which events are requested and sent, and which names a client is shown that knows only some of them. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../../src/events.ts'
 import { WEBHOOK_EVENT_NAMES } from '../../../src/platform/outbox/event-names.ts'
@@ -78,7 +78,7 @@ onBothEngines(
   { ...LOCAL, BERTH_PLATFORM_SUFFIX: 'apps.example.net' },
 )
 
-onBothEngines('nobody subscribes to events that they may not see, in the other spelling either', async (world) => {
+onBothEngines('no user subscribes to events that they may not see, in the other spelling either', async (world) => {
   const hooks = await world.token({ scopes: ['read-write:integration-configuration', 'read:project'] })
   const status = async (...events: string[]) =>
     (await hooks.try('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events })).status

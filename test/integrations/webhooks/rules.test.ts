@@ -76,7 +76,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a webhook hears of its projects only, and the list can be filtered by project',
+  'a webhook receives events of its projects only, and the list can be filtered by project',
   async (world, t) => {
     const hook = await receiver(t)
     const [one, two] = [await seedProject(world, 'one'), await seedProject(world, 'two')]
@@ -109,7 +109,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a token that is limited to some projects neither registers nor changes a webhook to hear of others',
+  'a token that is limited to some projects neither registers nor changes a webhook to receive events of others',
   async (world) => {
     const one = await seedProject(world, 'one')
     const two = await seedProject(world, 'two')

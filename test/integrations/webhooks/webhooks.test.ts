@@ -1,4 +1,4 @@
-/** Webhooks of an account: registering them, what they hear, how it is signed. docs/spec/wire.md 3.8; docs/webhooks.md. */
+/** Webhooks of an account: registering them, what they receive, how it is signed. docs/spec/wire.md 3.8; docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'

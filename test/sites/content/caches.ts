@@ -66,14 +66,14 @@ export async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buf
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** A cache that is closed with the test, and keeps nothing in memory unless the test says so: these are about the disk. A fault that nobody waits for fails the test. */
+/** A cache that is closed with the test, and keeps nothing in memory unless the test says so: these are about the disk. An error that no test waits for fails the test. */
 export async function openCache(t: Pick<TestContext, 'after'>, options: Partial<CacheOptions>): Promise<ContentCache> {
   const { folder = newFolder(t) } = options
   const cache = await openContentCache({
     budgetBytes: ROOMY,
     memoryBytes: 0,
     fetch: async () => {
-      throw new Error('the control plane is away')
+      throw new Error('the control plane is unavailable')
     },
     onFault: (error) => {
       throw error

@@ -65,7 +65,7 @@ test('no account reads a file that another has, nor learns that it is there', as
   assert.deepEqual(asked, ['acc_1', 'acc_2', 'acc_3'])
 })
 
-test('names that are no account or no digest are refused', async (t) => {
+test('names that are not an account or a digest are refused', async (t) => {
   const cache = await openCache(t, {})
   const { sha256, size } = fileOf(Buffer.from('x'))
   for (const [account, digest] of [
@@ -80,7 +80,7 @@ test('names that are no account or no digest are refused', async (t) => {
   }
 })
 
-test('what differs from its digest or size, or breaks off, is kept for nobody and told to all who wait', async (t) => {
+test('what differs from its digest or size, or breaks off, is not cached and reported to all who wait', async (t) => {
   const folder = newFolder(t)
   const bytes = Buffer.from('the right bytes'.repeat(2000))
   const file = fileOf(bytes)
@@ -99,7 +99,7 @@ test('what differs from its digest or size, or breaks off, is kept for nobody an
     [
       'fetch',
       () => {
-        throw new Error('the control plane is away')
+        throw new Error('the control plane is unavailable')
       },
     ],
   ]
@@ -135,7 +135,7 @@ test('a file that does not end is cut off where it should have ended', async (t)
   assert.deepEqual([sent, isOver], [6000, true])
 })
 
-test('a file of which nothing comes is given up, and its fetch is told', async (t) => {
+test('a file of which nothing comes is given up, and its fetch is reported', async (t) => {
   const folder = newFolder(t)
   const bytes = Buffer.alloc(5000)
   const signals: AbortSignal[] = []
@@ -199,7 +199,7 @@ test('a file that does not fit is refused before it is fetched, and evicts nothi
   assert.equal(await readText(cache, 'acc_1', origin.add('x'.repeat(2 * BLOCK))), 'x'.repeat(2 * BLOCK))
 })
 
-test('a fetch that fails evicts nothing, so that a cache stays while the control plane is away', async (t) => {
+test('a fetch that fails evicts nothing, so that a cache stays while the control plane is unavailable', async (t) => {
   const folder = newFolder(t)
   const origin = openOrigin()
   const files = ['a', 'b'].map((text) => origin.add(text))
@@ -282,7 +282,7 @@ test('a fetch that waits too long for its turn is refused', async (t) => {
   await Promise.all(slow)
 })
 
-test('a disk that fails is told, and is not taken for a file that is gone', async (t) => {
+test('a disk that fails is reported, and is not taken for a file that is gone', async (t) => {
   const folder = newFolder(t)
   const origin = openOrigin()
   const cache = await openCache(t, { folder, fetch: origin.fetch })
@@ -317,7 +317,7 @@ test('all who read a file share one handle, which the last one closes', async (t
   assert.equal(await readText(cache, 'acc_1', file), 'shared')
 })
 
-test('closing ends what is being fetched, tells those who wait, and leaves nothing half-written', async (t) => {
+test('closing ends what is being fetched, notifies those who wait, and leaves nothing half-written', async (t) => {
   const folder = newFolder(t)
   const bytes = Buffer.alloc(5000)
   async function* until(signal: AbortSignal) {

@@ -13,7 +13,7 @@ import { filesBelow, newFolder, openCache, openOrigin, readAll, readText } from 
 const TEXT = Array.from({ length: 20_000 }, (_, at) => `<li>${at}</li>`).join('\n')
 const DECODERS = { br: brotliDecompressSync, zstd: zstdDecompressSync }
 
-test('a form decodes to the file, is made once however many ask, and is kept beside the file', async (t) => {
+test('a form decodes to the file, is made once however many ask, and is kept next to the file', async (t) => {
   const folder = newFolder(t)
   const origin = openOrigin()
   const cache = await openCache(t, { folder, fetch: origin.fetch })
@@ -66,7 +66,7 @@ test('a file that did not become smaller is not read again', async (t) => {
   const path = join(folder, 'objects/acc_1', noise.sha256)
   chmodSync(path, 0o600)
   writeFileSync(path, Buffer.alloc(5000))
-  // Reading it would find the change, which is a fault.
+  // Reading it would find the change, which is an error.
   await cache.encode('acc_1', noise.sha256, 'br')
   await assert.rejects(cache.encode('acc_1', noise.sha256, 'zstd'), /differs from the digest/)
 })
@@ -128,7 +128,7 @@ test('files are encoded one at a time, and accounts take turns', async () => {
   assert.equal(order.includes('late'), false)
 })
 
-test('a fault is told and keeps no other form waiting; closing waits for what is under way', async () => {
+test('an error is reported and keeps no other form waiting; closing waits for what is in progress', async () => {
   const faults: unknown[] = []
   const encoder = openEncoder((error) => faults.push(error))
   await encoder.run('acc_1', 'a', () => Promise.reject(new Error('the disk is full')))

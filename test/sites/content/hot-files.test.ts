@@ -10,7 +10,7 @@ import { handlesBelow, newFolder, openCache, openOrigin, readText } from './cach
 const KIB = 1024
 const of = (size: number) => async () => Buffer.alloc(size)
 
-/** Whether a file was taken in; it is given back at once. */
+/** Whether a file was accepted; it is released at once. */
 async function put(hot: HotFiles, key: string, size = 8 * KIB): Promise<boolean> {
   const lent = await hot.load(key, size, of(size))
   lent?.giveBack()

@@ -1,4 +1,4 @@
-/** What a start finds in the folder of the cache, and what somebody changed in it. docs/deploying-sites.md: File cache. */
+/** What a start finds in the folder of the cache, and what another program changed in it. docs/deploying-sites.md: File cache. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ import { fileOf, filesBelow, handlesBelow, newFolder, openCache, openOrigin, rea
 
 const BLOCK = 4096
 
-test('after a restart the files are served while the control plane is away', async (t) => {
+test('after a restart the files are served while the control plane is unavailable', async (t) => {
   const folder = newFolder(t)
   const origin = openOrigin()
   const file = origin.add('<p>hello</p>'.repeat(1000))
@@ -85,7 +85,7 @@ test('a process that is killed in the middle of a write leaves nothing that is s
   assert.equal((await readText(cache, 'acc_1', origin.add(bytes))).length, bytes.length)
 })
 
-test('a start removes what is cut off, and leaves alone what is no file of the cache', async (t) => {
+test('a start removes what is cut off, and leaves alone what is not a file of the cache', async (t) => {
   const folder = newFolder(t)
   const origin = openOrigin()
   const file = origin.add('text '.repeat(1000))

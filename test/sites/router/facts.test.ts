@@ -1,4 +1,4 @@
-/** TABLE what the router does, one behaviour a row. docs/deploying-sites.md: Router. */
+/** TABLE what the router does, one behavior a row. docs/deploying-sites.md: Router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolve, resolveError } from '../../../src/sites/router/resolve.ts'
@@ -14,7 +14,7 @@ type Fact = { name: string; config?: object; has?: SiteFiles; asks: Ask[] }
 
 const FACTS: Fact[] = [
   {
-    name: 'files are found by their path; overrides replace it; folders lead to their index',
+    name: 'files are found by their path; overrides replace it; folders serve their index',
     config: { overrides: { 'about.html': { path: 'about' }, 'root.html': { path: '' } } },
     has: { files: ['about.html', 'root.html', 'docs/index.html', 'old/index.txt', 'a b/é.txt'] },
     asks: [

@@ -19,7 +19,7 @@ const FACTS: { name: string; config?: object; has: SiteFiles; asks: [line: strin
     ],
   },
   {
-    name: 'what is no folder, is spelled otherwise or is asked by another method stays 404',
+    name: 'what is not a folder, is spelled otherwise or is asked by another method stays 404',
     has: { files: ['docs/b.txt', 'with/index.html'] },
     asks: [
       ['GET /doc', 'error 404 NOT_FOUND'],

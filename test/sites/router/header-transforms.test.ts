@@ -177,7 +177,7 @@ function isAllowed(run: () => unknown): boolean {
   }
 }
 
-test('a decision tells the thread that answers visitors little, however much the rules note and set (a bound on time)', async () => {
+test('a decision sends the thread that answers visitors little, however much the rules note and set (a bound on time)', async () => {
   const rule = (match: Match): Transform[] =>
     Array.from({ length: 64 }, () => ({ ...setting('response.headers', match), op: 'delete' }))
   for (const match of [{ inc: names(1000, 1) }, { pre: 'p'.repeat(4000) }]) {

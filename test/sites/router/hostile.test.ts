@@ -88,7 +88,7 @@ test('no capture breaks a header into two', async () => {
   assert.equal(new Map(decision.invocation.headers).get('x-f'), expected)
 })
 
-test('headers that functions believe are not taken from visitors', () => {
+test('headers that functions trust are not taken from visitors', () => {
   const headers = visitorHeaders([
     ['X-Matched-Path', '/admin'],
     ['x-now-route-matches', 'id=1'],

@@ -115,7 +115,7 @@ test('one question that is ended spends the budget: the account is answered 508 
   )
 })
 
-test('after an ending nobody waits for the start of a worker: one more than may work is there', async () => {
+test('after an ending no request waits for the start of a worker: there is one more than may work', async () => {
   const late = Promise.withResolvers<never>()
   let isOpen = false
   const pool = openRoutingPool({
@@ -137,7 +137,7 @@ test('after an ending nobody waits for the start of a worker: one more than may 
   }
 })
 
-test('the spare worker does not work beside the others', async () => {
+test('the spare worker does not work next to the others', async () => {
   const spawned: Worker[] = []
   const pool = openRoutingPool({
     spawn() {
@@ -255,7 +255,7 @@ test('what an account owes leaks by 200 ms a second, whenever a second begins, a
   for (let other = 0; other < 20_000; other++) budget.charge(`b${other}`, 1)
   at = 5000
   budget.charge('a', 1)
-  assert.equal(budget.isSpent('a'), true, 'a charge of what was under way does not end the pause')
+  assert.equal(budget.isSpent('a'), true, 'a charge of what was in progress does not end the pause')
   at = 11_051
   assert.equal(budget.isSpent('a'), false)
   budget.charge('a', 3_000_000)

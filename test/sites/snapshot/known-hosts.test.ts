@@ -1,4 +1,4 @@
-/** A sites server's knowledge of hosts, from a real control plane: followed, kept, and used while that is away. docs/deploying-sites.md: Data of the sites server. */
+/** A sites server's knowledge of hosts, from a real control plane: followed, kept, and used while that is unavailable. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -77,7 +77,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a host that can be no own url is asked for by nobody, and stops no look-up of others',
+  'a host that cannot be an own url is not asked for, and stops no look-up of others',
   async (world, t) => {
     const web = await seedWebProject(world)
     await web.deploy()
@@ -93,7 +93,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an own url comes before a wildcard that covers it, which is served while the control plane is away',
+  'an own url comes before a wildcard that covers it, which is served while the control plane is unavailable',
   async (world, t) => {
     const web = await seedWebProject(world, ['one'])
     const preview = await web.deploy({ target: 'preview', url: 'preview.wild.com' })
@@ -190,7 +190,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever is too far behind, or ahead of a database that was restored, takes all and loses what is gone',
+  'a sites server that is too far behind, or ahead of a database that was restored, takes all and loses what is gone',
   async (world, t) => {
     const web = await seedWebProject(world)
     await web.deploy()

@@ -52,7 +52,7 @@ test('an url is looked up once for all who ask at the same time, and then kept',
   assert.deepEqual(asked, ['d1.test'])
 })
 
-test('that nobody has an url is believed for a second', async () => {
+test('that no deployment has an url is trusted for a second', async () => {
   const { known, asked, state, find } = openTried()
   assert.equal(await find('d1.test'), 'none')
   known.set('d1.test', facts('d1'))
@@ -104,7 +104,7 @@ test('an answer that a change overtook, or of a control plane that is behind, is
   assert.equal(asked.length, before + 2)
 })
 
-test('while the control plane is away what is kept counts, also in doubt; nothing else is known, and nobody waits for it', async () => {
+test('while the control plane is unavailable what is kept counts, also when it is old; nothing else is known, and no visitor waits for it', async () => {
   const { urls, known, asked, state, find } = openTried()
   known.set('d1.test', facts('d1'))
   await find('d1.test')
@@ -119,7 +119,7 @@ test('while the control plane is away what is kept counts, also in doubt; nothin
   state.isAway = false
   state.now = 2002
   known.set('d1.test', facts('d1', { paused: true, liveDeploymentId: 'd1' }))
-  assert.equal(await find('d1.test'), 'paused', 'in doubt it is looked up again')
+  assert.equal(await find('d1.test'), 'paused', 'when old it is looked up again')
 })
 
 test('an answer about one url that cannot be read stops no look-up of others', async () => {

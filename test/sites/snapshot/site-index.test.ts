@@ -7,7 +7,7 @@ import { requiresAdmission } from '../../../src/platform/verdict/admission.ts'
 import { openSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
-test('names, what they lead to and what is gone give what the edge would say', () => {
+test('names, what they serve and what is gone give what the edge would say', () => {
   const { hosts, apply } = openSiteIndex()
   const serving = (host: string) => hosts.find(host).serving.kind
   for (const line of [name('a.com', 'd1'), deployment('d1'), project('p1')]) apply(line)
@@ -42,7 +42,7 @@ test('a deployment of a control plane of before outputs has none, and an output 
     assert.throws(() => outputOf({ ...before, output: { ...output, ...wrong } }), BadSnapshot, JSON.stringify(wrong))
 })
 
-test('what a protection covers keeps everybody out, with any password, address or secret', () => {
+test('what a protection covers keeps all visitors out, with any password, address or secret', () => {
   const { hosts, apply } = openSiteIndex()
   for (const line of [name('a.com', 'd1'), deployment('d1'), project('p1')]) apply(line)
   assert.equal(requiresAdmission(hosts.find('a.com').guard), false)
@@ -57,7 +57,7 @@ test('what a protection covers keeps everybody out, with any password, address o
   }
 })
 
-test('what no name leads to is not kept, so that the index does not grow with each deployment', () => {
+test('what no name serves is not kept, so that the index does not grow with each deployment', () => {
   const { hosts, apply } = openSiteIndex()
   const ids = () => [[...hosts.facts.deployments.keys()], [...hosts.facts.projects.keys()]]
   for (const line of [deployment('d0'), project('p0'), name('a.com', 'd1'), name('b.com', 'd1')]) apply(line)

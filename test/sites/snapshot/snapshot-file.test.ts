@@ -78,7 +78,7 @@ test('cut off anywhere, the file gives what was written whole before it, and tak
   }
 })
 
-test('a file of nothing, of noise, of zeros behind a power cut or of another version is never a fault', async (t) => {
+test('a file of nothing, of noise, of zeros behind a power cut or of another version is never an error', async (t) => {
   const folder = newFolder(t)
   const { file, ends } = await write(folder)
   const bytes = readFileSync(file)
@@ -115,7 +115,7 @@ test('a crash while all is written leaves the former file, and what it left is r
   await found.file.close()
 })
 
-test('once changes take more than the snapshot, all is to be written anew', async (t) => {
+test('once changes take more than the snapshot, all is to be rewritten', async (t) => {
   const folder = newFolder(t)
   const { file } = await write(folder)
   const { file: opened } = await load(folder)

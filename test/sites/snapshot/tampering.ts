@@ -1,4 +1,4 @@
-/** A proxy between a sites server and a control plane that changes what passes, as a fault would. */
+/** A proxy between a sites server and a control plane that changes what passes, as a failure would. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -91,7 +91,7 @@ test('a form that is gone from the disk is the plain one, with the headers of th
   assert.deepEqual([answer.encoding, answer.body.toString(), answer.etag], ['plain', PAGE, `"${file.sha256}"`])
 })
 
-test('a file that cannot be had is told to whoever answers, and nothing was sent', async (t) => {
+test('a file that cannot be read is reported to the caller, and nothing was sent', async (t) => {
   const cache = await openCache(t, {})
   const ask = await serve(t, cache, { sha256: 'a'.repeat(64), size: 10 })
   const answer = await ask()

@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
   [{ 'if-unmodified-since': AFTER }, 'met'],
   [{ 'if-unmodified-since': BEFORE }, 'failed', 'met'],
   [{ 'if-unmodified-since': 'yesterday' }, 'met'],
-  // The tag counts, and not the date beside it.
+  // The tag counts, and not the date next to it.
   [{ 'if-none-match': '"x"', 'if-modified-since': EXACT }, 'met'],
   [{ 'if-none-match': '"abc"', 'if-modified-since': BEFORE }, '"abc"'],
   [{ 'if-match': '"abc"', 'if-unmodified-since': BEFORE }, 'met'],

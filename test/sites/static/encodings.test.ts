@@ -27,7 +27,7 @@ const ACCEPTED: readonly (readonly [header: string | undefined, expected: string
   ['identity;q=0.5, br;q=0.5', 'br'],
   ['identity;q=0, br;q=0.1', 'br'],
   ['br;q=0.3, *;q=0.5', 'zstd'],
-  // A weight that is none is no yes.
+  // A weight that is not valid does not accept.
   ['br;q=', ''],
   ['br;q=2', ''],
   ['br;q=-1', ''],

@@ -113,7 +113,7 @@ test('where one accepted form is there it is sent, and no other is asked for', (
   assert.equal(lineOf(plan(zstdOnly, { 'accept-encoding': 'br' })), '200 plain 0+5000 wants br')
 })
 
-test('each form has a tag of its own, and whoever has any form that they accept needs no other', () => {
+test('each form has a tag of its own, and a client with any form that they accept needs no other', () => {
   const accepting = { 'accept-encoding': 'br, zstd' }
   assert.deepEqual(
     [
@@ -226,7 +226,7 @@ test('what a rule says is encoded already is sent as it is', () => {
   assert.deepEqual([headers['content-encoding'], headers.etag, headers.vary], ['br', PLAIN, undefined])
 })
 
-test('an answer varies by the accepted codings only where it does, and says so beside what rules say', () => {
+test('an answer varies by the accepted codings only where it does, and says so in addition to what rules say', () => {
   const varied = (value: string) => plan(PAGE, {}, { rules: { headers: [{ name: 'vary', value }] } }).headers.vary
   assert.deepEqual(
     [varied('cookie'), varied('Accept-Encoding, cookie'), varied('*'), plan(PICTURE).headers.vary],

@@ -74,7 +74,7 @@ test('what has no body has none, on a connection that goes on', async (t) => {
   assert.deepEqual(await Promise.all(ends.sent), [undefined, undefined, undefined, undefined])
 })
 
-test('of a file that is sent to somebody who reads slowly little is in memory', async (t) => {
+test('of a file that is sent to a client that reads slowly little is in memory', async (t) => {
   const file = watchedFile(Buffer.alloc(32 * MIB, 'x'))
   const ends: Ends = { sent: [] }
   const port = await listen(t, sending(planOf(0, 32 * MIB), file, ends))
@@ -83,7 +83,7 @@ test('of a file that is sent to somebody who reads slowly little is in memory', 
   // The buffers of both sockets are full when nothing more is read for a while.
   let before = -1
   await eventually(async () => {
-    // Nothing tells that nothing more is read.
+    // No event says that nothing more is read.
     await new Promise((resolve) => setTimeout(resolve, 50))
     const isStill = file.bytesRead() === before && before > 0
     before = file.bytesRead()
@@ -152,7 +152,7 @@ test('a visitor who takes nothing is cut off', async (t) => {
   assert.deepEqual([silent.code, await ends.sent[1], other.closes()], [2, undefined, 1])
 })
 
-test('a file that cannot be read is told before anything is sent, and afterwards ends the connection', async (t) => {
+test('a file that cannot be read is reported before anything is sent, and afterwards ends the connection', async (t) => {
   for (const [cutAt, isTold] of [
     [0, true],
     [2 * MIB, false],

@@ -1,4 +1,4 @@
-/** Reports of usage reach a control plane that is away, loses its answers, is older or refuses. docs/deploying-sites.md: Usage. */
+/** Reports of usage reach a control plane that is unavailable, loses its answers, is older or refuses. docs/deploying-sites.md: Usage. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -11,7 +11,7 @@ import { openUsage } from '../../../src/sites/usage/reports.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 
-/** A server that takes reports, and answers each as it is told. */
+/** A server that takes reports, and answers each as configured. */
 async function openTaker(port: number) {
   const got: UsageReport[] = []
   const taker = { got, answer: (response: ServerResponse) => void response.end('counted') }
@@ -55,7 +55,7 @@ async function openCounting(t: TestContext, port: number, periodMs = 5) {
 const requestsOf = (reports: readonly UsageReport[]) =>
   reports.flatMap(({ usage }) => usage).reduce((sum, { requests }) => sum + requests, 0)
 
-test('what is counted while the control plane is away comes once it is back, and the trouble is said once', async (t) => {
+test('what is counted while the control plane is unavailable comes once it is back, and the problem is logged once', async (t) => {
   const port = await freePort()
   const { answer, told } = await openCounting(t, port)
   for (let at = 0; at < 5; at++) await answer()
@@ -69,7 +69,7 @@ test('what is counted while the control plane is away comes once it is back, and
   assert.equal(bytes, 50)
 })
 
-test('a report whose answer is lost, or that is refused for the moment, comes again as it was, before any other', async (t) => {
+test('a report whose answer is lost, or that is refused for now, comes again as it was, before any other', async (t) => {
   const port = await freePort()
   const taker = await openTaker(port)
   t.after(taker.close)
@@ -126,7 +126,7 @@ test('the rest is sent at the end, also what is counted while another report is 
   assert.deepEqual([taker.got.length, requestsOf(taker.got)], [2, 2])
 })
 
-test('an end comes where nobody answers', async (t) => {
+test('an end comes where no server answers', async (t) => {
   const port = await freePort()
   const taker = await openTaker(port)
   t.after(taker.close)

@@ -1,4 +1,4 @@
-/** A sites server while the control plane is away, and files that cannot be had. docs/deploying-sites.md: Sites server. */
+/** A sites server while the control plane is unavailable, and files that cannot be had. docs/deploying-sites.md: Sites server. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const ONE = 'one.apps.example.net'
 const OWN = 'd1.host.test'
 
 onBothEngines(
-  'what was visited is shown while the control plane is away, also after a restart; the rest is 503',
+  'what was visited is shown while the control plane is unavailable, also after a restart; the rest is 503',
   async (world, t) => {
     const web = await seedWebProject(world)
     await publish(world, await web.deploy(), {}, { 'static/index.html': 'here', 'static/other.html': 'not visited' })

@@ -16,7 +16,7 @@ const VISITOR = '127.0.0.1'
 
 withProgram('caddy', 'caddy', () => {
   onBothEngines(
-    'sites are served over HTTPS with certificates on demand, by the address of the visitor, and go on while the control plane is away',
+    'sites are served over HTTPS with certificates on demand, by the address of the visitor, and go on while the control plane is unavailable',
     async (world, t) => {
       const web = await seedWebProject(world)
       const rules = [

@@ -37,7 +37,7 @@ test('transforms that cost too much for a response are 508, and others are answe
   assert.equal((await few.visit(SITE, '/')).status, 200)
 })
 
-test('a cookie of any length is read in a moment, and one that browsers do not keep is not sent (a bound on time)', async (t) => {
+test('a cookie of any length is read quickly, and one that browsers do not keep is not sent (a bound on time)', async (t) => {
   const long = `a=1; domain=${' '.repeat(256 * 1024)}x`
   const ms = await fairCostOf(() => withoutSharedDomain(long, 'apps.example').length, 5)
   assertWithin(ms, 5)
@@ -79,7 +79,7 @@ test('a site sets no cookie of a name of Berth', async (t) => {
   assert.deepEqual((await other.visit(SITE, '/')).headers['set-cookie'], ['berth_sites=a'])
 })
 
-test('a cookie of Berth counts under its exact name and where it is there once; a site is told of none', async () => {
+test('a cookie of Berth counts under its exact name and where it is there once; a site receives none', async () => {
   for (const [header, read] of [
     ['a=1; __Host-berth_site=s', 's'],
     ['__Host-berth_site=s ; b=2', 's'],

@@ -33,7 +33,7 @@ function linksOf(page: string): [href: string, text: string][] {
 }
 
 onBothEngines(
-  'a folder without an index is listed where the project says so, from the next request on, and its links lead to its files',
+  'a folder without an index is listed where the project says so, from the next request on, and its links point to its files',
   async (world, t) => {
     const web = await seedWebProject(world)
     await publish(world, await web.deploy(), CONFIG, PAGES)

@@ -1,4 +1,4 @@
-/** A site that only members of a team see, and browsers of people who want to. */
+/** A site that only members of a team see, and browsers of users who want to. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Client, openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
@@ -57,7 +57,7 @@ export async function openMembersOnly(
 
 export type Browser = ReturnType<typeof openBrowser>
 
-/** A browser at the sites server: keeps cookies of each host, and follows nothing by itself. */
+/** A browser at the sites server: keeps cookies of each host, and follows nothing automatically. */
 export function openBrowser(site: Site, headers: Record<string, string> = OVER_HTTPS) {
   const jars = new Map<string, Map<string, string>>()
   const jarOf = (host: string) => jars.getOrInsertComputed(host, () => new Map<string, string>())
@@ -88,7 +88,7 @@ export async function beginAt({ visit }: Pick<Browser, 'visit'>, host = HOST, pa
   return pathname + search
 }
 
-/** Path and query that the console leads back to, for a person who is signed in there. */
+/** Path and query that the console redirects to, for a user who is signed in there. */
 export async function approve(person: Client, page: string): Promise<string> {
   assert.match((await person.get(page)).text, /<button>Open the site<\/button>/)
   const { status, location, text } = await person.post(page)
@@ -97,7 +97,7 @@ export async function approve(person: Client, page: string): Promise<string> {
   return pathname + search
 }
 
-/** A browser of somebody who is signed in at the console and came into the host. */
+/** A browser of a user who is signed in at the console and came into the host. */
 export async function enter(person: Client, browser: Browser, host = HOST, path = '/', begun = path): Promise<void> {
   const back = await approve(person, await beginAt(browser, host, begun))
   const { status, headers } = await browser.visit(host, back)
@@ -111,7 +111,7 @@ export async function memberOf(world: World, name: string, role: string) {
   return { ...user, client: await openSignedInClient(world, user.id, name) }
 }
 
-/** Somebody who is in no team, signed in at the console. */
+/** A user who is in no team, signed in at the console. */
 export async function strangerOf(world: World, name: string) {
   const user = await world.user(name)
   return { ...user, client: await openSignedInClient(world, user.id, name) }

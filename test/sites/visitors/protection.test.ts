@@ -1,4 +1,4 @@
-/** Protected sites at a sites server: the control plane says who may come in, and nobody may while it is away. docs/deploying-sites.md: Data of the sites server. */
+/** Protected sites at a sites server: the control plane says who may come in, and no visitor may while it is unavailable. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
@@ -14,7 +14,7 @@ const PASSWORD = 'pässword: 100 %'
 const TRUSTED = { BERTH_TRUSTED_PROXIES: '127.0.0.1' }
 
 function basic(password: string) {
-  return { authorization: `Basic ${Buffer.from(`anybody:${password}`).toString('base64')}` }
+  return { authorization: `Basic ${Buffer.from(`visitor:${password}`).toString('base64')}` }
 }
 
 async function openProtected(world: World, t: TestContext, protection: object) {
@@ -34,7 +34,7 @@ async function openProtected(world: World, t: TestContext, protection: object) {
 }
 
 onBothEngines(
-  'a visitor of a protected site is let in by the password or a bypass secret, and sees the page of the edge without',
+  'a visitor of a protected site is admitted by the password or a bypass secret, and sees the page of the edge without',
   async (world, t) => {
     const { site, control, protect, web } = await openProtected(world, t, {
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
@@ -46,7 +46,7 @@ onBothEngines(
     assert.deepEqual(
       Object.keys(asked.headers).filter((name) => name.startsWith('x-edge')),
       [],
-      'what the edge tells proxies stays here',
+      'what the edge sends proxies stays here',
     )
     const let_in = await site.visit(ONE, '/', basic(PASSWORD))
     assert.deepEqual([let_in.status, let_in.text], [200, 'secret'])
@@ -68,7 +68,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a browser stays in by a cookie that it asked for beside the secret, for as long as the secret counts',
+  'a browser stays in by a cookie that it asked for with the secret, for as long as the secret counts',
   async (world, t) => {
     const { site, control, web } = await openProtected(world, t, {
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
@@ -89,7 +89,7 @@ onBothEngines(
     assert.deepEqual(await cookiesOf('/', { ...given, ...wish }), [`${kept}; ${rest}`])
     const query = `/?x-vercel-protection-bypass=${secret}&x-vercel-set-bypass-cookie=samesitenone`
     assert.deepEqual(await cookiesOf(query, {}), [`${kept}; ${rest.replace('Lax', 'None')}`])
-    assert.deepEqual(await cookiesOf('/', given), [], 'nobody asked for it')
+    assert.deepEqual(await cookiesOf('/', given), [], 'no request asked for it')
     assert.deepEqual(await cookiesOf('/', { ...wish, ...basic(PASSWORD) }), [], 'there is no secret to keep')
     assert.deepEqual(await cookiesOf('/', { ...wish, 'x-vercel-protection-bypass': 'wrong' }), [])
     const plain = await site.visit(ONE, '/', { ...given, ...wish })
@@ -131,7 +131,7 @@ onBothEngines(
     const untrusting = await openSitesServers(t).start(control.origin)
     await eventually(async () => (await untrusting.visit(ONE)).status === 403)
     const forged = await untrusting.visit(ONE, '/', { 'x-forwarded-for': '203.0.113.7' })
-    assert.equal(forged.status, 403, 'nobody said that this proxy may be believed')
+    assert.equal(forged.status, 403, 'this proxy is not configured as trusted')
     await untrusting.stop()
     await site.stop()
     await control.close()
@@ -140,7 +140,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'while the control plane is away nobody sees a protected site, with the right password neither, and others are served',
+  'while the control plane is unavailable no visitor sees a protected site, with the right password neither, and others are served',
   async (world, t) => {
     const { site, control, port } = await openProtected(world, t, {
       passwordProtection: { deploymentType: 'preview', password: PASSWORD },

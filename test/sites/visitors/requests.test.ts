@@ -54,7 +54,7 @@ test('a request names one host, by its header or by the whole URL that it asks f
   assert.match(refused, /x-vercel-error: BAD_REQUEST[\s\S]*The header Host should be the name of a site/)
 })
 
-test('what is no HTTP, or has too long headers, is answered and ends the connection', async (t) => {
+test('what is not HTTP, or has too long headers, is answered and ends the connection', async (t) => {
   const { raw, visit } = await openSite(t)
   assert.match(await raw('NOT HTTP\r\n\r\n'), /^HTTP\/1\.1 400 /)
   assert.match(await raw(`GET / HTTP/1.1\r\nHost: ${SITE}\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /)
@@ -70,7 +70,7 @@ test('a WebSocket is 501 with a sentence, and any other upgrade is passed over',
   assert.match(await raw(upgrade('h2c')), /^HTTP\/1\.1 200 [\s\S]*hello$/)
 })
 
-test('a body that nobody needs is read up to a bound; one that waits for 100 is not asked for', async (t) => {
+test('a body that is not needed is read up to a bound; one that waits for 100 is not asked for', async (t) => {
   const { raw } = await openSite(t)
   const head = (length: number, more = '') =>
     `GET / HTTP/1.1\r\nHost: ${SITE}\r\nContent-Length: ${length}\r\n${more}\r\n`
@@ -133,7 +133,7 @@ test('functions are 501 with a page, and a line of the log has no query', async 
   assert.doesNotMatch(logged(), /hunter2/)
 })
 
-test('a manifest that is none, or of another version, is a fault on our side, and the next site is shown', async (t) => {
+test('a manifest that is none, or of another version, is an error on our side, and the next site is shown', async (t) => {
   for (const manifest of ['no json', '{"version":2}', '{"version":1}', '[]', 'null', WITHOUT_DIGEST]) {
     const { visit, logged } = await showSite(t, { manifest })
     const answer = await visit(SITE)

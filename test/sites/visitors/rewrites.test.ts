@@ -26,7 +26,7 @@ async function openOther(t: TestContext, answer: RequestListener): Promise<strin
 
 const anywhere = () => true
 
-/** A site whose path `/to/…` leads to that server. */
+/** A site whose path `/to/…` is proxied to that server. */
 function showRewrite(t: TestContext, other: string, more: object[] = [], offered: object = {}) {
   const routes = [...more, { src: '/to/(.*)', dest: `${other}/$1` }, { src: '/with', dest: `${other}/w?own=1&b=rule` }]
   const settings = { BERTH_PLATFORM_SUFFIX: 'apps.example' }
@@ -133,7 +133,7 @@ test('a cookie keeps a domain that is only its own', () => {
     assert.equal(withoutSharedDomain(cookie, 'apps.example'), left)
 })
 
-test('pieces go both ways as they come, and whoever leaves ends the other side', async (t) => {
+test('pieces go both ways as they come, and a side that leaves ends the other', async (t) => {
   const ended: boolean[] = []
   const other = await openOther(t, async (incoming, response) => {
     response.on('close', () => ended.push(response.writableFinished))
@@ -142,7 +142,7 @@ test('pieces go both ways as they come, and whoever leaves ends the other side',
       for await (const piece of incoming) response.write(`got ${piece}`)
       response.end()
     } catch {
-      // Whoever sent it has left.
+      // The sender has left.
     }
   })
   const { origin } = await showRewrite(t, other)
@@ -203,7 +203,7 @@ test('addresses of this machine and its network are not reached, by number, by n
   assert.deepEqual([moved.status, moved.headers.location, arrived], [302, other, 0], 'it is for the visitor to follow')
 })
 
-test('sites that lead to each other are 508 after a few hops', async (t) => {
+test('sites that proxy to each other are 508 after a few hops', async (t) => {
   let hops = 0
   let site = ''
   const other = await openOther(t, (incoming, response) => {
@@ -234,7 +234,7 @@ test('the password of a protected site stays here, and the one of another server
   assert.equal(hidden.headers.authorization, undefined)
 })
 
-test('no rule and no other server is told of the cookie by which a member came in', async (t) => {
+test('no rule and no other server receives the cookie with which a member came in', async (t) => {
   const noted = {
     src: '/to/(.*)',
     has: [{ type: 'cookie', key: 'berth_site' }],

@@ -21,7 +21,7 @@ export type Site = {
   stop(): Promise<void>
 }
 
-/** What a sites server is opened with: the addresses that rewrites may lead to, public ones where it is not said, and how functions run. */
+/** What a sites server is opened with: the addresses that rewrites may proxy to, public ones where it is not said, and how functions run. */
 type Options = NonNullable<Parameters<typeof openSitesServer>[1]>
 
 /** Sites servers in a folder that stays from one start to the next. */

@@ -1,4 +1,4 @@
-/** Attacks on the sign-in of members at sites: codes, cookies, ways out, and people who are none. docs/threats.md T390 to T399. */
+/** Attacks on the sign-in of members at sites: codes, cookies, ways out, and users who are not members. docs/threats.md T390 to T399. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -46,7 +46,7 @@ onBothEngines(
     const back = await approve(client, await beginAt(mine))
     await beginAt(mine, OTHER)
     assert.ok(isOver(await stateless.visit(HOST, back)), 'a browser that began nothing')
-    assert.ok(isOver(await theirs.visit(HOST, back)), 'the browser of somebody else')
+    assert.ok(isOver(await theirs.visit(HOST, back)), 'the browser of another user')
     assert.ok(isOver(await mine.visit(OTHER, back)), 'another host of the project')
     mine.jarOf(OTHER).set('__Host-berth_site_begun', mine.jarOf(HOST).get('__Host-berth_site_begun')!)
     assert.ok(isOver(await mine.visit(OTHER, back)), 'another host, with the state of the first')

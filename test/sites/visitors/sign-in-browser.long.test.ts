@@ -33,7 +33,7 @@ test('a member is led from a protected preview to the console and back to the pa
   const { page, complaints, context } = await openWindow(browser, 390)
   const site = `http://${made.body.url}`
   await eventually(async () => (await page.goto(`${site}/a/style.css`).catch(() => null)) !== null)
-  // A style is no page, so nobody is led away from it; a browser that asks for it asks for a page.
+  // A style is not a page, so it is not redirected; a browser that asks for it asks for a page.
   await page.goto(`${site}/?from=mail#here`)
   assert.equal(new URL(page.url()).origin, service.address)
   await page.fill('input[name=name]', 'admin')

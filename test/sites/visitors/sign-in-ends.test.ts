@@ -43,7 +43,7 @@ const ENDS: Record<string, (world: World, member: Member) => Promise<unknown>> =
 }
 
 onBothEngines(
-  'a visit ends with the next request when its person may no longer see the project, and nobody else’s does',
+  'a visit ends with the next request when its user may no longer see the project, and no other visit does',
   async (world, t) => {
     const { browser, close } = await openMembersOnly(world, t)
     const stays = await memberOf(world, 'stays', 'VIEWER')
@@ -58,7 +58,7 @@ onBothEngines(
       assert.ok(await isIn(mine), how)
       await end(world, member)
       assert.equal(await isIn(mine), false, how)
-      assert.equal((await other.visit(HOST, unredeemed)).status, 403, `a code of somebody who ${how}`)
+      assert.equal((await other.visit(HOST, unredeemed)).status, 403, `a code of a user who ${how}`)
       assert.equal(await isIn(other), false, how)
       assert.ok(await isIn(staying), how)
     }
@@ -98,7 +98,7 @@ onBothEngines(
     assert.deepEqual([await isIn(mine), await isIn(ofAdmin)], [false, false])
     assert.deepEqual(await world.deps.db.read.selectFrom('site_session').selectAll().execute(), [])
     await enter(admin, ofAdmin)
-    assert.ok(await isIn(ofAdmin), 'whoever sees it there comes in again')
+    assert.ok(await isIn(ofAdmin), 'a user who sees it there comes in again')
     assert.equal((await ada.client.get(await beginAt(mine))).status, 404)
     await close()
   },
@@ -106,7 +106,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'pause and redirects come first, and a project without sign-in leads nobody to the console',
+  'pause and redirects come first, and a project without sign-in redirects no visitor to the console',
   async (world, t) => {
     const { browser, close, protect, id, teamId, site } = await openMembersOnly(world, t)
     const ofTeam = `?teamId=${teamId}` as const
@@ -153,14 +153,14 @@ onBothEngines(
 )
 
 onBothEngines(
-  'while the control plane is away members stay outside, and no code, state or cookie is in a log, an address or a Referer',
+  'while the control plane is unavailable members stay outside, and no code, state or cookie is in a log, an address or a Referer',
   async (world, t) => {
     const { browser, close, site, control, id, teamId } = await openMembersOnly(world, t)
     const stranger = openClient(world)
     const ada = await memberOf(world, 'ada', 'VIEWER')
     const mine = browser()
     const page = await beginAt(mine)
-    // The whole way of somebody who is not signed in yet.
+    // The whole way of a user who is not signed in yet.
     const first = await stranger.get(page)
     await stranger.get(first.location)
     const signed = await stranger.post(first.location, { name: 'ada', password: PASSWORD })

@@ -1,4 +1,4 @@
-/** Members sign in to a protected site, and nobody else comes in. docs/edge.md: Sign-in of members. */
+/** Members sign in to a protected site, and no one else is admitted. docs/edge.md: Sign-in of members. */
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -6,7 +6,7 @@ import { SETTINGS } from '../../support/worlds/sites-world.ts'
 import { approve, enter, HOST, openClient, openMembersOnly } from './members.ts'
 
 onBothEngines(
-  'a browser is led to the console and comes back signed in, to the page that it wanted; others are answered as ever',
+  'a browser is redirected to the console and comes back signed in, to the page that it wanted; others are answered as ever',
   async (world, t) => {
     const { site, close, browser } = await openMembersOnly(world, t)
     const mine = browser()

@@ -60,7 +60,7 @@ onBothEngines(
       assert.equal(await ask(cookie(id)), 404)
     }
     assert.equal(await ask(from('my-build-7')), 'newer', 'an id that is none of ours is passed over')
-    assert.equal(await ask(from(older), '/app.js', 'd2.host.test'), 'newer', 'an own url leads to its deployment')
+    assert.equal(await ask(from(older), '/app.js', 'd2.host.test'), 'newer', 'an own url serves its deployment')
     for (const [query, headers, shared] of [
       ['', {}, true],
       ['', cookie(newer), true],
@@ -106,9 +106,9 @@ onBothEngines(
 
     await change({ passwordProtection: { deploymentType: 'all', password: 'correct horse' } })
     await eventually(async () => (await ask(from(older))) === 401)
-    const known = { authorization: `Basic ${Buffer.from('anybody:correct horse').toString('base64')}` }
+    const known = { authorization: `Basic ${Buffer.from('visitor:correct horse').toString('base64')}` }
     assert.equal(await ask({ ...from(older), ...known }), 'older')
-    assert.equal(await ask(from(UNKNOWN)), 401, 'a stranger learns nothing of ids')
+    assert.equal(await ask(from(UNKNOWN)), 401, 'an unauthenticated client learns nothing of ids')
     await change({ passwordProtection: null })
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     await eventually(async () => (await ask(from(older))) === 503)
@@ -145,7 +145,7 @@ onBothEngines(
   SETTINGS,
 )
 
-test('who asks is told by Sec-Fetch-Site, else by Origin, or by Referer where a script or a picture is loaded; a program is no page', () => {
+test('the requester is known from Sec-Fetch-Site, else by Origin, or by Referer where a script or a picture is loaded; a program is not a page', () => {
   const id = `dpl_${'a'.repeat(28)}`
   const wished = (headers: Record<string, string>) =>
     readPinnedDeployment(

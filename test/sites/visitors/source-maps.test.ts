@@ -16,11 +16,11 @@ const MAP = '/app.js.map'
 const OF_404 = [{ handle: 'error' }, { src: '/.*', status: 404, dest: '/404.html' }]
 
 function basic(password: string) {
-  return { authorization: `Basic ${Buffer.from(`anybody:${password}`).toString('base64')}` }
+  return { authorization: `Basic ${Buffer.from(`visitor:${password}`).toString('base64')}` }
 }
 
 onBothEngines(
-  'source maps of an open site are for its members, who sign in for them; everybody else finds none, by whatever address',
+  'source maps of an open site are for its members, who sign in for them; other visitors find none, by whatever address',
   async (world, t) => {
     const config = { routes: [{ src: '/by-rule', dest: MAP }, { handle: 'filesystem' }, ...OF_404] }
     const { id, teamId, site, protect, close, browser } = await openMembersOnly(world, t, config, FILES)
@@ -69,7 +69,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whatever lets somebody into a deployment of the project gives its source maps, and nobody gets one while the control plane is away',
+  'whatever admits a visitor to a deployment of the project gives its source maps, and no visitor gets one while the control plane is unavailable',
   async (world, t) => {
     const password = 'pässword: 100 %'
     const web = await seedWebProject(world)

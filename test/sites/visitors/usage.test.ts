@@ -37,7 +37,7 @@ function openVisits() {
   const visit = async (site: Site, ...said: Parameters<Site['visit']>): Promise<EdgeReply> => {
     const answer = await site.visit(...said)
     const error = answer.headers['x-vercel-error']
-    // Before the sites server knows what the host leads to.
+    // Before the sites server knows what the host serves.
     if (error === 'DOMAIN_NOT_FOUND' || (answer.status === 503 && error === undefined)) return answer
     const statuses = { [`${Math.floor(answer.status / 100)}xx`]: 1 }
     seen.push({ requests: 1, statuses, bytes: Buffer.byteLength(answer.text) })
@@ -89,7 +89,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what two sites servers answer while the control plane is away is added up once it is back',
+  'what two sites servers answer while the control plane is unavailable is added up once it is back',
   async (world, t) => {
     const web = await seedWebProject(world)
     const live = await web.deploy()
