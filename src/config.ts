@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
-import type { BuildsSettings, FunctionsSettings, RunnerSettings } from './platform/settings/builds.ts'
+import type { BuildsSettings, RunnerSettings } from './platform/settings/builds.ts'
 import { buildsOf, runnerOf } from './platform/settings/builds.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
+import { type FunctionsSettings, functionsOf } from './platform/settings/functions.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
   type ConnectionSettings,
@@ -154,11 +155,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     sites: sitesOf(values),
     builds: buildsOf(values),
     runner: runnerOf(values),
-    functions: {
-      mode: values.BERTH_FUNCTIONS,
-      network: values.BERTH_FUNCTION_NETWORK,
-      processes: values.BERTH_FUNCTION_PROCESSES,
-    },
+    functions: functionsOf(values),
     connections: { perAddress: values.BERTH_CONNECTIONS_PER_ADDRESS, trustedProxies: values.BERTH_TRUSTED_PROXIES },
     keys: values.BERTH_KEYS ?? { file: join(dataFolder, 'keys.json') },
     keysPassphrase: values.BERTH_KEYS_PASSPHRASE,

@@ -4,10 +4,10 @@
  */
 
 import { BACKUPS } from './platform/settings/backups.ts'
-import { BUDGET_SETTINGS } from './platform/settings/budgets.ts'
-import { BUILDS, FUNCTIONS, RUNNER } from './platform/settings/builds.ts'
+import { BUILDS, RUNNER } from './platform/settings/builds.ts'
 import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './platform/settings/domains.ts'
-import { RATE_LIMITS } from './platform/settings/limits.ts'
+import { FUNCTIONS } from './platform/settings/functions.ts'
+import { BUDGET_SETTINGS, RATE_LIMITS } from './platform/settings/limits.ts'
 import { MAIL } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
 import { SESSIONS, SIGN_IN } from './platform/settings/sign-in.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { runsFunctions } from './platform/settings/builds.ts'
+import { runsFunctions } from './platform/settings/functions.ts'
 import { openToolchain } from './runner/toolchain/toolchain.ts'
 import { chooseNode, NODE_UNITS } from './runner/toolchain/units.ts'
 import { runAsOf } from './sandbox/run-as.ts'

@@ -37,7 +37,7 @@ const EXCEPTIONS: [phrase: RegExp, files: RegExp, why: string][] = [
     /^src\/platform\/db\/postgres\/change-triggers\.ts$/,
     'SQL that two versions share in a rolling upgrade: until 2.0',
   ],
-  [/\.fault \{/, /^src\/platform\/pages\/assets\/face\.css$/, 'CSS classes'],
+  [/\.fault\b/, /^src\/platform\/pages\/assets\/face\.css$/, 'CSS classes'],
   [/<dt>People<\/dt>|Search people by|Operator › People/, /^src\/console\//, 'the label of the page Operator › People'],
   [
     /such as nobody|nobody:x:65534|the user nobody/,

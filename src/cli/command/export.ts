@@ -1,7 +1,7 @@
 /** `berth export`: the data of an account as a directory of JSON and `.env` files. docs/moving-in.md: Export. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
+import { createTrustedFetch } from '../../operations/doctor/network/trusted-fetch.ts'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { createDirectory } from '../../platform/adapters/directory.ts'
 import { pluralize } from '../../platform/base/text.ts'

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, listenOrigin } from '../../config.ts'
-import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
+import { createTrustedFetch } from '../../operations/doctor/network/trusted-fetch.ts'
 import { describeError, readText } from '../../platform/adapters/file-errors.ts'
 import { BadUsage, isEmptyOrDotSegment } from '../command-line/command.ts'
 import { oneLine } from '../command-line/print.ts'

@@ -1,8 +1,8 @@
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
-import { proxyFindings } from './address.ts'
 import { runChecks } from './doctor.ts'
+import { proxyFindings } from './network/address.ts'
 
 const Finding = Type.Object({
   about: Type.String(),

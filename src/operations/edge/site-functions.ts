@@ -3,7 +3,7 @@
 import type { Deps } from '../../context.ts'
 import { environmentOfFunctions } from '../../delivery/functions/environment.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../delivery/protocol/function-channel.ts'
-import { runsFunctions } from '../../platform/settings/builds.ts'
+import { runsFunctions } from '../../platform/settings/functions.ts'
 import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 

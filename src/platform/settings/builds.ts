@@ -1,4 +1,4 @@
-/** Types of settings of builds, runners and functions. docs/building.md; docs/runner.md; docs/functions.md. */
+/** Types of settings of builds and runners. docs/building.md; docs/runner.md. */
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -219,39 +219,4 @@ export function runnerOf(
     sandboxUser: values.BERTH_SANDBOX_USER,
     mode: values.BERTH_BUILDS,
   }
-}
-
-export const FUNCTIONS = {
-  BERTH_FUNCTIONS: {
-    group: 'Functions',
-    kind: EnumSetting('sandboxed', 'trusted', 'off'),
-    whenUnset: '`sandboxed` on a laptop where a sandbox starts, else `off`',
-    description:
-      'Whether functions of deployments run: in a sandbox each, as plain processes (`trusted`), or not at all. The same on the control plane and its sites servers: [functions.md](functions.md).',
-  },
-  BERTH_FUNCTION_NETWORK: {
-    group: 'Functions',
-    kind: EnumSetting('internet', 'none'),
-    default: 'internet',
-    description: 'What a sandboxed function reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
-  },
-  BERTH_FUNCTION_PROCESSES: {
-    group: 'Functions',
-    kind: IntegerSetting(1, 100_000),
-    whenUnset: 'one for each 64 MiB of free memory at the start',
-    description:
-      'How many functions of one `berth sites` are awake at the same time, half of them of one account: [functions.md](functions.md#processes).',
-  },
-} as const satisfies Record<string, Setting>
-
-/** `mode` undefined: BERTH_FUNCTIONS is not set, which is off but on a laptop. */
-export type FunctionsSettings = {
-  mode: 'sandboxed' | 'trusted' | 'off' | undefined
-  network: 'internet' | 'none'
-  processes: number | undefined
-}
-
-/** Returns whether functions of deployments run. */
-export function runsFunctions({ mode }: Pick<FunctionsSettings, 'mode'>): boolean {
-  return mode === 'sandboxed' || mode === 'trusted'
 }

@@ -1,6 +1,9 @@
-/** Type of the rate limit setting, which overrides rows of `limits.ts`. docs/limits.md. */
+/** Types of the settings that override rows of `limits.ts` and `budgets.ts`. docs/limits.md. */
+import { BUDGETS, type BudgetName, type BudgetSettings } from '../../budgets.ts'
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
-import { BadSetting, type SettingType } from './types.ts'
+import { BadSetting, type Setting, type SettingType } from './types.ts'
+
+const MOST = 1_000_000_000
 
 /** A group of the object is a number, `{"total", "seconds"}`, or null for no limit. */
 export const RATE_LIMITS: SettingType<LimitSettings> = {
@@ -28,7 +31,7 @@ export const RATE_LIMITS: SettingType<LimitSettings> = {
 }
 
 /** Parses a JSON object; undefined for other texts. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const limits: unknown = JSON.parse(text)
     return typeof limits === 'object' && limits !== null && !Array.isArray(limits) ? { ...limits } : undefined
@@ -42,11 +45,38 @@ function limitOf(value: unknown, usual: number): Limit | undefined {
   const limit = typeof value === 'number' ? { total: value } : value
   if (typeof limit !== 'object' || limit === null) return undefined
   const { total, seconds = usual, ...more } = limit as { total?: unknown; seconds?: unknown }
-  const good = isWhole(total, 1_000_000_000) && isWhole(seconds, 86_400) && Object.keys(more).length === 0
+  const good = isWhole(total, MOST) && isWhole(seconds, 86_400) && Object.keys(more).length === 0
   return good ? { total: total as number, seconds: seconds as number } : undefined
 }
 
 /** Whether a value is an integer from 1 to `most`. */
-export function isWhole(value: unknown, most: number): boolean {
+function isWhole(value: unknown, most: number): boolean {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 }
+
+/** A budget of the object is a number, or null for no limit. */
+const FIGURES: SettingType<BudgetSettings> = {
+  values: 'a JSON object such as `{"projects": 200}`',
+  json: true,
+  read(setting, text) {
+    const rows = parseObject(text)
+    if (rows === undefined) throw new BadSetting(`${setting} must be a JSON object such as {"projects": 200}`)
+    for (const [name, value] of Object.entries(rows)) {
+      if (!Object.hasOwn(BUDGETS, name))
+        throw new BadSetting(`${setting} has no budget "${name}"; the budgets are ${Object.keys(BUDGETS).join(', ')}`)
+      if (value !== null && !isWhole(value, MOST))
+        throw new BadSetting(`${setting} "${name}" must be a whole number from 1 to ${MOST}, or null`)
+    }
+    return rows as Partial<Record<BudgetName, number | null>>
+  },
+}
+
+export const BUDGET_SETTINGS = {
+  BERTH_BUDGETS: {
+    group: 'Accounts and projects',
+    kind: FIGURES,
+    default: '{}',
+    description:
+      'Limits on the data of an account; the object overrides single limits: [limits.md](limits.md#budgets).',
+  },
+} as const satisfies Record<string, Setting>

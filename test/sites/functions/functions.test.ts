@@ -64,7 +64,7 @@ server.listen(4000, () => console.log('listening'))`,
   }
 })
 
-test('a body is passed on, and one that is no JSON is a mistake of the visitor', async (t) => {
+test('a body is passed on, and one that is not JSON is a mistake of the visitor', async (t) => {
   const { origin } = await showFunctions(t, { ...functionOf('api/echo', ECHO), ...functionOf('api/web', WEB) })
   const post = (path: string, body: string, type = 'application/json') =>
     sendRaw(
@@ -155,7 +155,7 @@ test('the page of the deployment for the status is shown, with the error in a he
   )
 })
 
-test('a process serves many requests, ends when nobody used it for long, and starts again', async (t) => {
+test('a process serves many requests, ends after it was idle for long, and starts again', async (t) => {
   const module = `let calls = 0
 export default (req, res) => res.send(process.pid + ' ' + ++calls)`
   const { visit } = await showFunctions(t, functionOf('api/count', module), { limits: { idleMs: 0, drainMs: 0 } })

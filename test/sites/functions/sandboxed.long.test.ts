@@ -20,7 +20,7 @@ export async function GET(request) {
   const reached = await new Promise((go) => connect(port, '127.0.0.1').once('connect', () => go('CONNECTED')).once('error', (error) => go(error.code)))
   return Response.json({
     names: Object.keys(process.env).sort(), code: attempt(() => writeFileSync(import.meta.filename, 'x')),
-    beside: attempt(() => writeFileSync('own.txt', 'x')), tmp: attempt(() => writeFileSync('/tmp/own.txt', 'x')) ?? 'written',
+    here: attempt(() => writeFileSync('own.txt', 'x')), tmp: attempt(() => writeFileSync('/tmp/own.txt', 'x')) ?? 'written',
     shadow: attempt(() => readFileSync('/etc/shadow', 'utf8').length), processes: readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).length,
     reached, uid: process.getuid(),
   })
@@ -53,7 +53,7 @@ test('a function sees its own variables and files, writes only to /tmp, and reac
     { ...seen, processes: 0 },
     {
       code: 'EROFS',
-      beside: 'EROFS',
+      here: 'EROFS',
       tmp: 'written',
       shadow: 'ENOENT',
       processes: 0,

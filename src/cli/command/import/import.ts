@@ -1,6 +1,6 @@
 /** `berth import`: copies an account from another server with this API. docs/moving-in.md. */
 
-import { createTrustedFetch } from '../../../operations/doctor/trusted-fetch.ts'
+import { createTrustedFetch } from '../../../operations/doctor/network/trusted-fetch.ts'
 import { readText } from '../../../platform/adapters/file-errors.ts'
 import { pluralize } from '../../../platform/base/text.ts'
 import { BadUsage, type CommandResult, type Invocation } from '../../command-line/command.ts'

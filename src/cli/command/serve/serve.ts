@@ -1,7 +1,7 @@
 /** `berth serve` with arguments (main.ts starts the plain one), `berth sites`, `berth runner`, and the readiness check `berth ready`. */
 
 import { listenOrigin } from '../../../config.ts'
-import { createTrustedFetch } from '../../../operations/doctor/trusted-fetch.ts'
+import { createTrustedFetch } from '../../../operations/doctor/network/trusted-fetch.ts'
 import type { CommandResult, Invocation } from '../../command-line/command.ts'
 
 const TIMEOUT_MS = 5000

@@ -1,9 +1,9 @@
 /** The https certificate in `berth doctor`. docs/tls.md. */
 import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
-import type { Config } from '../../config.ts'
-import { readPair } from '../../platform/tls/tls.ts'
-import type { Finding } from './finding.ts'
+import type { Config } from '../../../config.ts'
+import { readPair } from '../../../platform/tls/tls.ts'
+import type { Finding } from '../finding.ts'
 
 const DAY_MS = 86_400_000
 /** Certificates of 90 days are renewed with 30 left. */

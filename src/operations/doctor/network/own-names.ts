@@ -1,8 +1,8 @@
 /** Project domains that equal names of Berth. New ones cannot be added, but settings may have changed, or an earlier version may have allowed one. */
-import type { Config } from '../../config.ts'
-import { tablesOf } from '../../platform/db/tables.ts'
-import type { Finding } from './finding.ts'
-import { withStore } from './store.ts'
+import type { Config } from '../../../config.ts'
+import { tablesOf } from '../../../platform/db/tables.ts'
+import type { Finding } from '../finding.ts'
+import { withStore } from '../store.ts'
 
 const MOST = 20
 

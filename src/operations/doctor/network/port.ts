@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
-import { type Config, listenOrigin } from '../../config.ts'
-import type { Finding } from './finding.ts'
+import { type Config, listenOrigin } from '../../../config.ts'
+import type { Finding } from '../finding.ts'
 import { createTrustedFetch } from './trusted-fetch.ts'
 
 /** Checks that the API port is free or in use by Berth. */

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { checkServerIdentity, rootCertificates } from 'node:tls'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../../config.ts'
 
 /**
  * Returns a `fetch` that trusts exactly the certificate of BERTH_TLS_CERT, under any name, if set. Other certificates must be valid for the name and

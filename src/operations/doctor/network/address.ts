@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { Config } from '../../config.ts'
-import { pluralize } from '../../platform/base/text.ts'
-import type { UnnamedProxy } from '../../platform/tls/unnamed-proxies.ts'
-import type { Finding } from './finding.ts'
+import type { Config } from '../../../config.ts'
+import { pluralize } from '../../../platform/base/text.ts'
+import type { UnnamedProxy } from '../../../platform/tls/unnamed-proxies.ts'
+import type { Finding } from '../finding.ts'
 
 /** The log has the proxies above this number. */
 const MAX_REPORTED = 5

@@ -1,0 +1,47 @@
+/** Settings of functions. docs/functions.md. */
+import { EnumSetting, IntegerSetting, type Setting } from './types.ts'
+
+export const FUNCTIONS = {
+  BERTH_FUNCTIONS: {
+    group: 'Functions',
+    kind: EnumSetting('sandboxed', 'trusted', 'off'),
+    whenUnset: '`sandboxed` on a laptop where a sandbox starts, else `off`',
+    description:
+      'Whether functions of deployments run: in a sandbox each, as plain processes (`trusted`), or not at all. The same on the control plane and its sites servers: [functions.md](functions.md).',
+  },
+  BERTH_FUNCTION_NETWORK: {
+    group: 'Functions',
+    kind: EnumSetting('internet', 'none'),
+    default: 'internet',
+    description: 'What a sandboxed function reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
+  },
+  BERTH_FUNCTION_PROCESSES: {
+    group: 'Functions',
+    kind: IntegerSetting(1, 100_000),
+    whenUnset: 'one for each 64 MiB of free memory at the start',
+    description:
+      'How many functions of one `berth sites` are awake at the same time, half of them of one account: [functions.md](functions.md#processes).',
+  },
+} as const satisfies Record<string, Setting>
+
+/** `mode` undefined: BERTH_FUNCTIONS is not set, which is off but on a laptop. */
+export type FunctionsSettings = {
+  mode: 'sandboxed' | 'trusted' | 'off' | undefined
+  network: 'internet' | 'none'
+  processes: number | undefined
+}
+
+/** Returns the settings of functions. */
+export function functionsOf(values: {
+  BERTH_FUNCTIONS: FunctionsSettings['mode']
+  BERTH_FUNCTION_NETWORK: FunctionsSettings['network']
+  BERTH_FUNCTION_PROCESSES: number | undefined
+}): FunctionsSettings {
+  const { BERTH_FUNCTIONS: mode, BERTH_FUNCTION_NETWORK: network, BERTH_FUNCTION_PROCESSES: processes } = values
+  return { mode, network, processes }
+}
+
+/** Returns whether functions of deployments run. */
+export function runsFunctions({ mode }: Pick<FunctionsSettings, 'mode'>): boolean {
+  return mode === 'sandboxed' || mode === 'trusted'
+}
