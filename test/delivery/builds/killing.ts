@@ -75,7 +75,12 @@ export async function startPrograms(t: Cleanup, engine: Engine): Promise<Program
   mkdirSync(cache)
   symlinkSync(TOOLS, join(cache, 'tools'))
   const runnerEnv = {
-    ...{ BERTH_BUILDS: 'trusted', BERTH_RUNNER_TOKEN: RUNNER_TOKEN, BERTH_RUNNER_BUILDS: '2', BERTH_LOG_LEVEL: 'error' },
+    ...{
+      BERTH_BUILDS: 'trusted',
+      BERTH_RUNNER_TOKEN: RUNNER_TOKEN,
+      BERTH_RUNNER_BUILDS: '2',
+      BERTH_LOG_LEVEL: 'error',
+    },
     ...{ BERTH_RUNNER_URL: `http://127.0.0.1:${edgePort}`, BERTH_RUNNER_CACHE: cache },
   }
   const runners = [openRunner(t, home, runnerEnv), openRunner(t, home, runnerEnv)]
