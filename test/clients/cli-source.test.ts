@@ -1,77 +1,65 @@
-/** Source to page: the CLI deploys a folder to a Berth of a laptop, which builds it with a runner of its own and shows the page. docs/runner.md. */
+/** Source to page: each CLI deploys folders to a Berth of a laptop, which builds them with a runner of its own and shows the pages. docs/runner.md. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { readConfig } from '../../src/config.ts'
-import { tryBuilds } from '../../src/runner/open-runner.ts'
-import { eventually } from '../support/eventually.ts'
-import { credentialsOf, newHome, startService } from '../support/process.ts'
-import { root } from '../support/root.ts'
-import { callEdgeAt } from '../support/worlds/edge-world.ts'
-import { folderOf } from './ledger.ts'
+import { isDriven } from './ledger.ts'
+import { type Files, folderWith, json, startLaptop } from './source-builds.ts'
 
-const HTML = { 'index.html': '<h1>hello</h1>\n' }
-const VITE = {
-  'package.json': JSON.stringify({
-    name: 'page',
-    private: true,
-    type: 'module',
-    scripts: { build: 'vite build' },
-    devDependencies: { vite: '7.3.8' },
-  }),
-  'index.html': '<!doctype html><title>vite</title><script type="module" src="/main.js"></script>',
-  'main.js': 'document.title = "built"\n',
+const REACT = { react: '19.2.0', 'react-dom': '19.2.0' }
+
+/** TABLE projects: files, and what the page says. */
+const PROJECTS: Record<string, { files: Files; page: RegExp }> = {
+  'plain HTML': { files: { 'index.html': '<h1>hello</h1>\n' }, page: /^<h1>hello<\/h1>$/m },
+  'a build script': {
+    files: {
+      'package.json': json({ private: true, scripts: { build: 'mkdir public && echo built > public/index.html' } }),
+    },
+    page: /^built$/m,
+  },
+  Vite: {
+    files: {
+      'package.json': json({
+        ...{ private: true, type: 'module', scripts: { build: 'vite build' } },
+        ...{ dependencies: REACT, devDependencies: { vite: '7.3.8', '@vitejs/plugin-react': '^5' } },
+      }),
+      'vite.config.js': 'import react from "@vitejs/plugin-react"\nexport default { plugins: [react()] }\n',
+      'index.html': '<!doctype html><div id="root"></div><script type="module" src="/main.jsx"></script>',
+      'main.jsx':
+        'import { createRoot } from "react-dom/client"\ncreateRoot(document.querySelector("#root")).render(<h1>hi</h1>)\n',
+    },
+    page: /assets\/index-[\w-]+\.js/,
+  },
+  Astro: {
+    files: {
+      'package.json': json({ private: true, scripts: { build: 'astro build' }, dependencies: { astro: 'latest' } }),
+      'src/pages/index.astro': '---\nconst made = "by " + "astro"\n---\n<h1>{made}</h1>\n',
+    },
+    page: /by astro/,
+  },
+  'Next.js with a static export': {
+    files: {
+      'package.json': json({
+        ...{ private: true, scripts: { build: 'next build' } },
+        dependencies: { next: 'latest', ...REACT },
+      }),
+      'next.config.mjs': 'export default { output: "export" }\n',
+      'app/layout.jsx': 'export default ({ children }) => <html><body>{children}</body></html>\n',
+      'app/page.jsx': 'export default () => <h1>by next</h1>\n',
+    },
+    page: /by next/,
+  },
 }
-/** Tools of builds are installed once for all runs. */
-const CACHE = join(root, '.cache', 'runner')
-const CLI = join(folderOf('cli-64.0.2'), 'vercel', 'dist', 'vc.js')
 
-function folderWith(t: { after(work: () => void): void }, files: Record<string, string>): string {
-  const folder = join(mkdtempSync(join(tmpdir(), 'berth-source-')), 'page')
-  t.after(() => rmSync(dirname(folder), { recursive: true, force: true }))
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), content)
-  }
-  return folder
-}
-
-async function deploy(folder: string, address: string, token: string): Promise<string> {
-  const settings = join(folder, '..', 'settings')
-  const words = [CLI, 'deploy', '--yes', '--token', token, '--api', address, '-Q', settings]
-  const env = { PATH: process.env.PATH, HOME: dirname(folder), VERCEL_TELEMETRY_DISABLED: '1', NO_UPDATE_NOTIFIER: '1' }
-  mkdirSync(settings)
-  const child = spawn(process.execPath, words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  assert.equal(child.exitCode, 0, out + err)
-  return /https:\/\/([\w-]+\.berth\.localhost)/.exec(out)?.[1] ?? assert.fail(out + err)
-}
-
-for (const [name, files, expected] of [
-  ['plain HTML', HTML, /^<h1>hello<\/h1>$/m],
-  ['a project with an npm package', VITE, /assets\/index-[\w-]+\.js/],
-] as const)
-  test(`${name} is deployed from source and shown`, { timeout: 1_800_000 }, async (t) => {
-    mkdirSync(CACHE, { recursive: true })
-    chmodSync(CACHE, 0o711)
-    // Where no sandbox has a network, the rest of the way is driven all the same.
-    const { works } = await tryBuilds(readConfig({ BERTH_RUNNER_CACHE: CACHE }).runner)
-    const settings = {
-      ...{ BERTH_BUILDS: works ? 'sandboxed' : 'trusted', BERTH_RUNNER_CACHE: CACHE, BERTH_SITES_PORT: '0' },
-      ...(process.env.NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS }),
-    }
-    const home = await newHome(t, 'sqlite')
-    const running = await startService(t, home, settings)
-    const sites = () => /^berth sites listening on (\S+)$/m.exec(running.out())?.[1]
-    await eventually(() => sites() !== undefined && running.out().includes('berth runner builds for'), running.out)
-    const host = await deploy(folderWith(t, files), running.address, credentialsOf(home).token)
-    const page = await callEdgeAt(sites()!, '/', { host })
-    assert.equal(page.status, 200)
-    assert.match(page.text, expected)
-    assert.equal(await running.kill('SIGTERM'), 0)
+for (const version of ['39.1.3', '50.44.0', '64.0.2'])
+  test(`CLI ${version} deploys sources, and each is a page`, { timeout: 7_200_000 }, async (t) => {
+    if (!isDriven(`cli-${version}`)) return t.skip('is not driven in short')
+    const laptop = await startLaptop(t)
+    for (const [name, { files, page }] of Object.entries(PROJECTS))
+      await t.test(name, { timeout: 1_800_000 }, async () => {
+        const folder = folderWith(t, files, name.toLowerCase().replace(/\W+/g, '-'))
+        const { host } = await laptop.deploy(folder, version)
+        const shown = await laptop.page(host)
+        assert.equal(shown.status, 200)
+        assert.match(shown.text, page)
+      })
+    assert.equal(await laptop.running.kill('SIGTERM'), 0)
   })
