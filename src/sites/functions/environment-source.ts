@@ -11,7 +11,7 @@ export type EnvironmentSource = {
 
 const CONNECTIONS = 8
 const CONNECT_MS = 3000
-const ANSWER_MS = 5000
+const ANSWER_MS = 30_000
 
 /** Opens a client of the control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openEnvironmentSource(origin: string, token: string): EnvironmentSource {

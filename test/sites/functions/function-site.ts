@@ -19,6 +19,9 @@ export function functionOf(name: string, module: string, config: object = {}): R
   }
 }
 
+/** A busy machine starts nothing in time. */
+const PATIENT = { startMs: 240_000, waitMs: 240_000 }
+
 /** Shows a site with these contents. Its functions end with the test. */
 export async function showFunctions(
   t: TestContext,
@@ -39,7 +42,7 @@ export async function showFunctions(
   const options: FunctionOptions = {
     ...{ kind: 'trusted', folder, runAs: undefined, network: 'internet', processes: 8 },
     node: async () => ({ folder: undefined, program: process.execPath }),
-    ...(limits && { limits }),
+    limits: { ...PATIENT, ...limits },
     ...own,
   }
   const shown = await showSite(t, { config, contents, env }, {}, undefined, options)
