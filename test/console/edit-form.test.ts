@@ -42,6 +42,7 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
 }
 /** TABLE the forms that change one thing by a PATCH, and have no other field to undo. */
 const OF_ONE_FIELD = [
+  `${PROJECT}/deployments/:id/cancel`,
   `${SETTINGS}/data-cache`,
   `${T}/members/:uid/role`,
   `${T}/drains/:id/enable`,

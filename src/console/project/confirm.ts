@@ -74,7 +74,7 @@ async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move
       within: [[titleOf(to), back]],
       body: sheet(ctx, {
         title,
-        about: html`${domains.length === 0 ? 'No domain moves yet.' : `Moves ${countOf(domains.length, 'domain')}.`} Nothing is built. Visitors get it within seconds.`,
+        about: html`${domains.length === 0 ? 'No domain is connected yet.' : `Moves ${countOf(domains.length, 'domain')}.`} Nothing is built. Visitors get it within seconds.`,
         moves: html`<div class="berths">
 ${from && html`<div>${mooring(from, 'From, live now', ctx.now)}</div>`}
 <div>${mooring(to, 'To', ctx.now)}
