@@ -24,7 +24,7 @@ onBothEngines(
     assert.match(
       list,
       new RegExp(
-        `Live</span>\\s*<div class="dep-what"><span class="line tight one"><a class="to medium" href="[^"]*/${second}">d2.host.test</a><span class="badge good">Current`,
+        `Live</span>.*</span>\\s*<div class="dep-what"><span class="line tight one"><a class="to medium" href="[^"]*/${second}">d2.host.test</a><span class="badge good">Current`,
       ),
     )
 
@@ -38,7 +38,7 @@ onBothEngines(
     const asked = (await client.get(`${PATH}/${first}/rollback`)).text
     assert.match(
       asked,
-      /<h1>Roll back production\?<\/h1>[\s\S]*Moves 1 domain\.[\s\S]*From, live now[\s\S]*d2\.host\.test/,
+      /<h1>Roll back production\?<\/h1>[\s\S]*Moves 2 domains\.[\s\S]*From, live now[\s\S]*d2\.host\.test/,
     )
     assert.match(asked, /Mend &lt;it&gt;[\s\S]*one\.apps\.example\.net[\s\S]*will not go live until you promote one/)
     assert.match((await client.get(`${PATH}/${first}/promote`)).text, /<h1>Promote to production\?<\/h1>/)
