@@ -80,7 +80,7 @@ onBothEngines('whatever is typed into a form comes back as text beside what is w
       assert.doesNotMatch(answer.text, /<script>alert/, about)
       if (answer.status < 400) continue
       assert.doesNotMatch(answer.text, OF_A_SCHEMA, about)
-      assert.match(answer.text, /<body class="console">[\s\S]*role="alert"/, `${about}: the page of the form`)
+      assert.match(answer.text, /<div class="shell">[\s\S]*role="alert"/, `${about}: the page of the form`)
       if (text === EMOJI && !NOT_SHOWN.has(path))
         assert.ok(answer.text.includes(text), `${about}: what was typed is kept`)
     }
@@ -128,7 +128,7 @@ onBothEngines('bytes that are no text in a field come back on the page of the fo
       // Its page is not there without a mail server or https.
       if (status === 404 && NOT_SHOWN.has(path)) continue
       assert.equal(status, 400, about)
-      assert.match(text, /<body class="console">[\s\S]*role="alert"/, about)
+      assert.match(text, /<div class="shell">[\s\S]*role="alert"/, about)
       assert.ok(text.includes(`\`${name}\` ${says}`) && text.includes('send the form again'), about)
       if (NOT_SHOWN.has(path)) continue
       assert.ok(text.includes(shown), about)
