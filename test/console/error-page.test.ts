@@ -108,7 +108,7 @@ onBothEngines(
       [`${TEAM}/projects/absent/nothing`]: TEAM,
       '/console/t/nobody/nothing': '/console',
       // Only a form is sent there.
-      [`${TEAM}/projects/web/pause`]: `${TEAM}/projects/web`,
+      [`${TEAM}/projects/web/unpause`]: `${TEAM}/projects/web`,
     }
     for (const [url, way] of Object.entries(ways)) {
       const seen = await client.get(url, BROWSER)

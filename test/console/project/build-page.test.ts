@@ -24,8 +24,8 @@ onBothEngines(
       const build = runners.of(await runners.take())
       await build.log(0, 'installing', '\u001b[31m<b>red</b>\u001b[0m')
       const running = await page()
-      assert.match(running, /<li id="L1" class="stdout">[\s\S]*?<code>installing<\/code>/)
-      assert.match(running, /<code>&lt;b&gt;red&lt;\/b&gt;<\/code>/)
+      assert.match(running, /<li id="L1"[^>]*>[\s\S]*?<span>installing<\/span>/)
+      assert.match(running, /<span>&lt;b&gt;red&lt;\/b&gt;<\/span>/)
       assert.match(running, /data-reload/)
       await build.fail('BUILD_FAILED', 'Command "npm run build" exited with 1 <script>')
     } finally {

@@ -91,7 +91,7 @@ async function keepPicture(page: Page, name: string): Promise<void> {
 }
 
 const NAMELESS = `[...document.querySelectorAll('input:not([type=hidden]):not([hidden])')].filter((field) => field.labels.length === 0).length`
-const BLANK = `[...document.querySelectorAll('button,a')].filter((one) => one.textContent.trim() === '' && one.offsetWidth > 0).length`
+const BLANK = `[...document.querySelectorAll('button,a')].filter((one) => (one.getAttribute('aria-label') ?? one.textContent).trim() === '' && one.offsetWidth > 0).length`
 const LEVELS = `[...document.querySelectorAll('h1,h2,h3')].map((one) => Number(one.tagName[1]))`
 
 /** Nothing lies outside of the window, every field has a name that is read out, and headings are in order. */
