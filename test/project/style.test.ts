@@ -89,7 +89,8 @@ test('files are made by platform/adapters/atomic-file.ts, whole and under names 
   // Files of a sandbox are read by another user, go with their run, and lie in a directory that was just created.
   assert.deepEqual(pathsWith(making).sort(), ['src/platform/adapters/atomic-file.ts', 'src/sandbox/own-files.ts'])
   // A test of somebody else has its store there: one folder, with a name that nobody can guess.
-  assert.deepEqual(pathsWith(/tmpdir/), ['src/start-berth.ts'])
+  // A sandbox is tried in a directory that goes at once, also before there is a data directory.
+  assert.deepEqual(pathsWith(/tmpdir/).sort(), ['src/operations/doctor/builds.ts', 'src/start-berth.ts'])
 })
 
 test('only shipped-files.ts asks where the code lies: nothing lies beside the code of a bundle', () => {

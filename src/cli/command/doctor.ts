@@ -1,5 +1,4 @@
 /** `berth doctor --build`: builds a small project through the running service. docs/runner.md: Try a build. */
-import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { doctorCommand } from '../../operations/doctor/doctor.ts'
@@ -95,16 +94,8 @@ function firstLine(text: string): string {
 }
 
 /** `fetch` sends no other Host header than that of the address. */
-function pageAt(origin: string, host: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = request(origin, { headers: { host }, timeout: PAGE_MS }, (response) => {
-      const pieces: Buffer[] = []
-      response.on('data', (piece: Buffer) => void pieces.push(piece))
-      response.on('end', () => resolve(Buffer.concat(pieces).toString()))
-      response.on('error', reject)
-    })
-    sent.on('timeout', () => sent.destroy(new Error(`no response within ${PAGE_MS / 1000} s`)))
-    sent.on('error', reject)
-    sent.end()
-  })
+async function pageAt(origin: string, host: string): Promise<string> {
+  const { request } = await import('undici')
+  const { body } = await request(origin, { headers: { host }, signal: AbortSignal.timeout(PAGE_MS) })
+  return body.text()
 }

@@ -2,11 +2,11 @@
 
 import { ROLES } from '../../platform/permissions/roles.ts'
 import type { Argument, Command, Option } from '../command-line/command.ts'
+import { runnerRows } from './serve/runner-rows.ts'
 
 const userId: Argument = { name: 'user', about: 'id, username or email of a user' }
 const teamId: Argument = { name: 'team', about: 'id or slug of a team' }
 const integrationId: Argument = { name: 'integration', about: 'id or slug of an integration' }
-const runnerId: Argument = { name: 'runner', about: 'id of a runner' }
 const name: Option = { value: 'name', about: 'the display name' }
 const search: Option = { value: 'text', about: 'only those whose name contains it' }
 const force: Option = { about: 'also with projects, and as the last OWNER of a team' }
@@ -201,31 +201,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     arguments: [{ name: 'token', about: 'id of a token' }],
     example: 'berth token rm tok_1234',
   },
-  {
-    words: 'runner list',
-    summary: 'List the runners: what each builds, and when it last asked for a build',
-    example: 'berth runner list',
-  },
-  {
-    words: 'runner drain',
-    summary: 'Give a runner no further build; those that it runs go on',
-    arguments: [runnerId],
-    details: 'End its process once `berth runner list` says that it builds nothing.',
-    example: 'berth runner drain 4fYQ0dLk2mVt8aBc',
-  },
-  {
-    words: 'runner resume',
-    summary: 'Give a drained runner builds again',
-    arguments: [runnerId],
-    example: 'berth runner resume 4fYQ0dLk2mVt8aBc',
-  },
-  {
-    words: 'runner rm',
-    summary: 'Remove a runner: its builds go back to the queue, and it gets no others',
-    arguments: [runnerId],
-    details: 'Its process, started again, is another runner. To keep a machine out, change BERTH_RUNNER_TOKEN.',
-    example: 'berth runner rm 4fYQ0dLk2mVt8aBc',
-  },
+  ...runnerRows,
   {
     words: 'integration add',
     summary: 'Register an integration of a team; its secret is shown only once',

@@ -21,6 +21,7 @@ const OPEN_ONLY = new Set([
   'delivery_waiting',
   'delivery_held',
   'delivery_held_endpoint',
+  'build_leased',
 ])
 /** The test's own, from test/support/sample-requests.ts. */
 const OWN = /^update "(project_domain|account_domain|delivery)" set (?!.* where (?!"(verified_at|proven_at)" is null$))/
