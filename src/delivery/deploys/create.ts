@@ -76,7 +76,7 @@ export async function undoCreate(ctx: Ctx, built: BuiltOutput | undefined): Prom
 
 /**
  * Deploys an output from the store, queues the build of a source, or promotes a deployment. Refuses: not_built_here 400 (redeploys
- * one without files), builds_rate_limited 429, and as what it calls does.
+ * a source while builds are off), nothing_to_build 400 (redeploys one without files), builds_rate_limited 429, and as what it calls does.
  */
 export async function createClientDeployment(
   ctx: Ctx,
@@ -155,7 +155,7 @@ async function redeploy(ctx: Ctx, { project, deployment }: Redeployed, input: Cr
   const builds = source_id !== null && (ctx.deps.config.builds.mode !== 'off' || output_id === null)
   if (builds && ctx.deps.config.builds.mode === 'off') refuse('not_built_here')
   const held = builds ? source_id : output_id
-  if (held === null) refuse('not_built_here')
+  if (held === null) refuse('nothing_to_build')
   await ctx.db.updateTable('output').set({ refs: sql<number>`refs + 1` }).where('id', '=', held).execute()
   const isSaid = body.target != null || body.customEnvironmentSlugOrId != null
   const row = await register(ctx, project, input, {

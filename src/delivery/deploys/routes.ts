@@ -53,6 +53,7 @@ export const deployRoutes = [
       'missing_project_settings',
       'missing_files',
       'not_built_here',
+      'nothing_to_build',
       'builds_rate_limited',
       'output_refused',
       'budget_used_up',

@@ -7,6 +7,11 @@ export const DEPLOYMENT_REFUSALS = {
     'bad_request',
     'This Berth does not build: BERTH_BUILDS is off. Build first, and deploy what was built: `vercel build && vercel deploy --prebuilt`. Or let your build system register what it built, with an `upstream`, by POST /operator/v1/projects/{projectId}/deployments (docs/deployments.md).',
   ],
+  nothing_to_build: [
+    400,
+    'bad_request',
+    'Berth has neither source nor output of this deployment: a build system registered it. Deploy it there again, or send the source by `vercel deploy`.',
+  ],
   missing_files: [
     400,
     'missing_files',

@@ -1,7 +1,7 @@
 /** Messages for requests to unsupported parts of the hosted platform. docs/clients.md: Filters and fields. */
-import { REFUSALS } from '../../errors.ts'
-
-const NO_BUILD = REFUSALS.not_built_here[2]
+const NO_CANCEL = 'PATCH /v12/deployments/{id}/cancel cancels a build (docs/building.md).'
+const NO_FILES = 'POST /v2/files uploads a file, and POST /v13/deployments deploys it (docs/deploying-sites.md).'
+const NO_CONTINUE = 'POST /v13/deployments queues the build at once, so nothing is to be continued (docs/building.md).'
 const NO_SALE =
   'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
 const NO_LOGS = 'Berth stores no runtime logs. A log drain forwards them (docs/webhooks.md, Log drains).'
@@ -53,9 +53,9 @@ const NOT_HERE = 'Berth does not have this part of the hosted platform. docs/cli
  * Without it the CLI reports "POST is not a method", and a price is looked up as a domain named "price".
  */
 export const UNSUPPORTED: Readonly<Record<string, string>> = {
-  '/deployments/:id/cancel': NO_BUILD,
-  '/deployments/:id/files': NO_BUILD,
-  '/deployments/:id/continue': NO_BUILD,
+  '/deployments/:id/cancel': NO_CANCEL,
+  '/deployments/:id/files': NO_FILES,
+  '/deployments/:id/continue': NO_CONTINUE,
   '/deployments/:id/checks': NO_CHECKS,
   '/deployments/:id/check-runs': NO_CHECKS,
   '/deployments/:id/feature-flags': NO_FLAGS,

@@ -287,7 +287,7 @@ onBothEngines(
     const registered = await seedDeployment(world, projectId, { url: 'x.host.test', upstream: 'http://10.0.0.1:80' })
     const refusal = await again({ deploymentId: registered })
     assertRefused(refusal, 400, 'bad_request')
-    assert.match(refusal.body.error.message, /does not build/)
+    assert.match(refusal.body.error.message, /neither source nor output.*a build system registered it.*vercel deploy/)
     assertRefused(await again({ deploymentId: 'dpl_none' }), 404, 'not_found')
     await mustCountRight(world)
   },

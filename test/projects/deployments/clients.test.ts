@@ -108,7 +108,10 @@ onBothEngines(
     await notBuilt('', { ...OF_A_FOLDER, name: 'web' })
     await notBuilt('prebuilt=1', { ...OF_A_FOLDER, project: web.id })
     const id = await web.deploy()
-    await notBuilt('forceNew=1', { deploymentId: id, name: 'web', meta: { action: 'redeploy' } })
+    const redeploy = { deploymentId: id, name: 'web', meta: { action: 'redeploy' } }
+    const again = await world.call.try('POST', '/v13/deployments?forceNew=1', redeploy)
+    assertRefused(again, 400, 'bad_request')
+    assert.match(again.body.error.message, /neither source nor output.*build system registered it/)
   },
   SETTINGS,
 )
