@@ -18,7 +18,7 @@ import { checkKeyringCopy } from './keyring-copy.ts'
 import { checkOwnNames } from './own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './port.ts'
 import { checkServer } from './server.ts'
-import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
+import { checkBuilds, checkFiles, checkSites, checkSuffixNames } from './sites.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024
@@ -46,6 +46,7 @@ export const CHECKS: Record<string, Check> = {
   files: checkFiles,
   'sites server': checkSites,
   'names of sites': checkSuffixNames,
+  builds: checkBuilds,
   mail: checkMail,
 }
 
