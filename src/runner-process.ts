@@ -19,7 +19,7 @@ export async function decideBuilds(config: Config): Promise<Builds> {
   const { mode } = config.runner
   const isBeside = isLaptop && config.builds.runnerToken === undefined && mode !== 'off'
   if (!isBeside) return { config, line: lineOf(config.builds.mode), isBeside }
-  const trial = mode === 'trusted' ? { works: true as const } : await tryBuilds(config.runner)
+  const trial = mode === 'trusted' ? { works: true as const, unlimited: undefined } : await tryBuilds(config.runner)
   if (!trial.works && mode === undefined)
     return { config: withMode(config, 'off'), line: `Builds are off: ${trial.sentence}`, isBeside: false, trial }
   const decided = mode ?? 'sandboxed'

@@ -1,8 +1,9 @@
 /** A sandbox of bubblewrap, without rights of root. docs/sandbox.md. */
 import { chown, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { bwrapArguments, INSIDE_WORK, insideOf, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
+import { type ControlGroup, type ControlGroups, controlGroups } from './limits/control-group.ts'
 import { chainAround, type Namespace } from './network/chain.ts'
 import type { HeldNamespace } from './network/held-namespace.ts'
 import { forwardAddress, hostAddresses, hostGateways } from './network/host-addresses.ts'
@@ -30,8 +31,11 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
   if (runAs === undefined && process.getuid?.() === 0) throw new Error('a sandbox never runs as root')
   let directory: string | undefined
   let group: ProcessGroup | undefined
+  let groups: ControlGroups | undefined
+  let controlGroup: ControlGroup | undefined
   return {
     async prepare() {
+      groups = await controlGroups()
       directory = await createRunDirectory(parent)
       const workDirectory = join(directory, 'work')
       await mkdir(workDirectory, { mode: 0o700 })
@@ -43,16 +47,22 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
       if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
       const network = networkOf(policy.network, options)
       const files = writeOwnFiles(join(directory, 'own'), network)
-      group = startGroup({ ...commandLine(policy, files, network, options), env: ENV, directory: '/', runAs })
+      controlGroup = groups?.create(basename(directory), policy.limits)
+      const command = commandLine(policy, files, network, options)
+      group = startGroup({ ...command, env: ENV, directory: '/', runAs, controlGroup })
       options.namespace?.endWith(group)
       if (network?.rules !== undefined) watch(group, network.known, runAs)
     },
     output: () => startedOf(group).output,
     pid: () => startedOf(group).pid,
-    wait: async () => startedOf(group).ended,
+    async wait() {
+      const exit = await startedOf(group).ended
+      return controlGroup?.ranOutOfMemory() ? { ...exit, ranOutOfMemory: true } : exit
+    },
     async destroy() {
       group?.kill()
       await group?.ended.catch(() => {})
+      await controlGroup?.remove()
       if (directory !== undefined) await removeRunDirectory(directory)
     },
   }

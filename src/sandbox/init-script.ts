@@ -1,6 +1,17 @@
 /** The first processes of sandboxes and of a held network namespace. docs/sandbox.md: Life of a run. */
 import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 
+/** Of the 128 that a user has. */
+export const INOTIFY_INSTANCES = 32
+
+/**
+ * What the kernel counts for a user and every namespace above: one sandbox would use up what all of the user have. Only the namespace around bubblewrap
+ * has the right to bound itself. Where `/proc/sys` is read-only, nothing is bounded.
+ */
+const BOUND_NAMESPACE = `for bound in inotify_instances=${INOTIFY_INSTANCES} inotify_watches=65536; do
+{ echo "\${bound#*=}" >"/proc/sys/user/max_\${bound%=*}"; } 2>/dev/null
+done`
+
 /**
  * The first process of the sandbox's process namespace, as text for `sh -c`. As pid 1 its end ends everything inside. Words: the file of the
  * nftables rules or nothing, the file of the seccomp filter, how many characters of options follow on standard input, the command. Options are in
@@ -9,6 +20,7 @@ import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 export const INIT_SCRIPT = `exec 7<&0 </dev/null
 rules=$1 filter=$2 length=$3
 shift 3
+${BOUND_NAMESPACE}
 if [ -n "$rules" ]; then nft -f "$rules" || exit 97; fi
 options=$(head -c "$length" <&7)
 [ "\${#options}" -eq "$length" ] || exit 98
@@ -23,7 +35,8 @@ export const HELD = 'held'
  * Holds a network namespace for sandboxes that enter it: loads the rules of a file, says so, and ends with the supervisor. As pid 1 its end ends the
  * namespace of pasta.
  */
-export const HOLD_SCRIPT = `nft -f "$1" || exit 97
+export const HOLD_SCRIPT = `${BOUND_NAMESPACE}
+nft -f "$1" || exit 97
 echo ${HELD}
 read -r line`
 

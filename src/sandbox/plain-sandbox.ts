@@ -25,7 +25,7 @@ export function createPlainSandbox(parent: string): Sandbox {
     start({ command, env, currentDirectory }) {
       if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
       const words = ['/bin/sh', '-c', PLAIN_INIT_SCRIPT, 'init', ...command]
-      group = startGroup({ words, env, directory: currentDirectory, runAs: undefined })
+      group = startGroup({ words, env, directory: currentDirectory, runAs: undefined, controlGroup: undefined })
     },
     output: () => started().output,
     pid: () => started().pid,

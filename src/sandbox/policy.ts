@@ -16,7 +16,7 @@ export type Policy = {
   limits: Limits
 }
 
-/** What one command can use. Memory and processor time need a control group; these bounds hold without one. A build is also watched: docs/runner.md. */
+/** What one command can use. A build is also watched: docs/runner.md. */
 export type Limits = {
   /** Processes and threads of this sandbox, counted within its own user namespace. */
   processes: number
@@ -27,6 +27,10 @@ export type Limits = {
   addressSpaceBytes: number
   tmpBytes: number
   sharedMemoryBytes: number
+  /** Of all processes, with `/tmp` and what is kept of files. Holds where there is a control group. */
+  memoryBytes: number
+  /** Of 1 to 10,000, where the service itself has 100. Holds where there is a control group. */
+  processorWeight: number
 }
 
 const MIB = 1024 * 1024
@@ -39,4 +43,6 @@ export const DEFAULT_LIMITS: Limits = {
   addressSpaceBytes: 64 * 1024 * MIB,
   tmpBytes: 256 * MIB,
   sharedMemoryBytes: 64 * MIB,
+  memoryBytes: 4096 * MIB,
+  processorWeight: 20,
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
+import type { ControlGroup } from './limits/control-group.ts'
 import type { RunAs } from './run-as.ts'
 import type { Exit } from './sandbox.ts'
 
@@ -15,6 +16,8 @@ type Start = {
   runAs: RunAs
   /** What the first process reads before it watches standard input. */
   input?: string
+  /** Which everything of the process group is put into before it starts. */
+  controlGroup: ControlGroup | undefined
 }
 
 export type ProcessGroup = {
@@ -27,18 +30,23 @@ export type ProcessGroup = {
   kill(): void
 }
 
+/** Waits for a line before it becomes the program, so that the process is in its control group when it starts others. */
+const GATED = ['sh', '-c', 'read -r go && exec "$@"', 'gate']
+
 /** Starts a program as the leader of a process group. Its standard input is a pipe that stays open as long as this process lives. */
-export function startGroup({ words, env, directory, runAs, input = '' }: Start): ProcessGroup {
-  const child = spawn(words[0]!, words.slice(1), {
+export function startGroup({ words, env, directory, runAs, input = '', controlGroup }: Start): ProcessGroup {
+  const [program, ...rest] = controlGroup === undefined ? words : [...GATED, ...words]
+  const child = spawn(program!, rest, {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...closedDescriptors()],
     cwd: directory,
     env,
     ...runAs,
   })
+  if (child.pid !== undefined) addTo(controlGroup, child.pid)
   const output = new PassThrough()
   for (const stream of [child.stdout!, child.stderr!]) stream.pipe(output, { end: false })
-  startInput(child.stdin!, input)
+  startInput(child.stdin!, controlGroup === undefined ? input : `go\n${input}`)
   let hasEnded = false
   const ended = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject)
@@ -57,6 +65,16 @@ export function startGroup({ words, env, directory, runAs, input = '' }: Start):
     kill: () => {
       if (child.pid !== undefined && !hasEnded) killGroup(child.pid)
     },
+  }
+}
+
+/** Throws where it cannot be put into its group, and nothing runs. */
+function addTo(controlGroup: ControlGroup | undefined, pid: number): void {
+  try {
+    controlGroup?.add(pid)
+  } catch (error) {
+    killGroup(pid)
+    throw error
   }
 }
 

@@ -30,12 +30,9 @@ export async function removeRunDirectory(path: string): Promise<void> {
 
 /** Removes the directories below `parent` whose process is gone. Returns how many. One that cannot be removed stays. */
 export async function removeAbandonedRuns(parent: string): Promise<number> {
-  const boot = await bootId()
   let removed = 0
   for (const name of await readdir(parent)) {
-    const [, pid, startTime] = NAME.exec(name) ?? []
-    if (pid === undefined) continue
-    if (name.startsWith(boot) && (await startTimeOf(Number(pid))) === startTime) continue
+    if (!(await isAbandoned(name))) continue
     const isRemoved = await removeRunDirectory(join(parent, name)).then(
       () => true,
       () => false,
@@ -43,6 +40,13 @@ export async function removeAbandonedRuns(parent: string): Promise<number> {
     if (isRemoved) removed++
   }
   return removed
+}
+
+/** Whether the name is that of a run whose process is gone. */
+export async function isAbandoned(name: string): Promise<boolean> {
+  const [, pid, startTime] = NAME.exec(name) ?? []
+  if (pid === undefined) return false
+  return !name.startsWith(await bootId()) || (await startTimeOf(Number(pid))) !== startTime
 }
 
 async function bootId(): Promise<string> {

@@ -3,7 +3,12 @@ import type { Readable } from 'node:stream'
 import type { Policy } from './policy.ts'
 
 /** `signal` is of the outermost process: a command that a signal ended inside exits with 128 and the number of the signal. */
-export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+export type Exit = {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** Only where a control group ended it for that: all of its processes at once. */
+  ranOutOfMemory?: true
+}
 
 export type Sandbox = {
   /** Creates the directory of this run, which `destroy` removes. Must be called first, once. `insideWork`: what the command calls `workDirectory`. */

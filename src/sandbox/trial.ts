@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import { createBwrapSandbox } from './bwrap-sandbox.ts'
 import { explainFailure } from './explain-failure.ts'
+import { unlimited } from './limits/control-group.ts'
 import { DEFAULT_LIMITS, type Network } from './policy.ts'
 import type { RunAs } from './run-as.ts'
 
@@ -9,13 +10,14 @@ const TIMEOUT_MS = 5000
 /** Of what the programs say. */
 const MAX_CHARACTERS = 10_000
 
-export type Trial = { works: true } | { works: false; sentence: string }
+/** `unlimited`: what of this machine the sandboxes can use up, as a sentence without a period. */
+export type Trial = { works: true; unlimited: string | undefined } | { works: false; sentence: string }
 
 /** Runs `true` in a sandbox below `parent`, through all of its programs. Returns within 5 s whether that works, else why not and what to do. */
 export async function trySandbox(options: { parent: string; runAs: RunAs; network: Network }): Promise<Trial> {
   try {
     const failure = await failureOf(options)
-    return failure === undefined ? { works: true } : { works: false, sentence: failure }
+    return failure === undefined ? { works: true, unlimited: await unlimited() } : { works: false, sentence: failure }
   } catch (error) {
     return { works: false, sentence: explainFailure((error as Error).message) }
   }

@@ -44,6 +44,39 @@ const ATTACKS: readonly Attack[] = [
     succeeds: /^(?!EPERM)\w+$/m,
   },
   {
+    what: 'traces another process',
+    script: call(101, 0, 0, 0, 0),
+    stopped: /^EPERM$/m,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'talks to the packet filter of the kernel',
+    script: call(41, 16, 3, 12),
+    stopped: /^EPERM$/m,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'types into a terminal',
+    script: call(16, 0, '0x5412', "b'x'"),
+    stopped: /^EPERM$/m,
+    control: FILTER,
+    // The kernel looked at it: standard input is no terminal here.
+    succeeds: /^ENOTTY$/m,
+  },
+  {
+    what: 'makes a 32-bit call',
+    script: `python3 -c "
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))
+print('OK' if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))() > 0 else 'refused')"`,
+    stopped: /Bad system call/,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
     what: 'becomes root in a namespace of its own',
     script: call(272, '0x10000000'),
     stopped: /^EPERM$/m,
@@ -69,6 +102,13 @@ const ATTACKS: readonly Attack[] = [
     script: 'head -c 300000000 /dev/zero > /tmp/x && echo written',
     stopped: /No space left on device/,
     control: without(['--size', String(256 * 1024 * 1024)]),
+    succeeds: /^written$/m,
+  },
+  {
+    what: 'writes more into the shared memory than it may',
+    script: 'head -c 100000000 /dev/zero > /dev/shm/x && echo written',
+    stopped: /No space left on device/,
+    control: without(['--size', String(64 * 1024 * 1024)]),
     succeeds: /^written$/m,
   },
   {

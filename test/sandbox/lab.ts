@@ -48,6 +48,8 @@ export type Lab = {
   ): Promise<{ output: string; code: number | null }>
   /** The words that start a program on the lab's host. */
   words(...program: readonly string[]): string[]
+  /** The words that start a program on the lab's internet, which has 192.88.7.7. */
+  internetWords(...program: readonly string[]): string[]
   /** What the services of the lab's host wrote down since the last call: each connection and each packet. */
   arrived(): string[]
 }
@@ -85,9 +87,10 @@ export async function openLab(t: TestContext, isOnline = false): Promise<Lab> {
   const words = (...program: readonly string[]) => ['nsenter', '-t', String(host), '-m', '-n', '--', ...program]
   if (isOnline) sh(words(), OPEN_TUN)
   const log: string[] = []
+  let beside: string[] = []
   if (!isOnline) {
     const internet = await hold('--net')
-    const beside = ['nsenter', '-t', String(internet), '-n', '--']
+    beside = ['nsenter', '-t', String(internet), '-n', '--']
     sh(words(), HOST, { INTERNET: String(internet) })
     sh(beside, INTERNET)
     sh(words(), ROUTES)
@@ -105,6 +108,7 @@ export async function openLab(t: TestContext, isOnline = false): Promise<Lab> {
   return {
     words,
     onHost: (script) => sh(words(), script),
+    internetWords: (...program) => [...beside, ...program],
     arrived: () => log.splice(0),
     async inSandbox(script, policy = {}, more = {}) {
       const request = JSON.stringify({ script, policy: { network: 'internet', ...policy }, rules: 'all', ...more })

@@ -66,7 +66,7 @@ export async function runInSandbox(script: string, policy: Partial<Policy> = {},
       ...policy,
     })
     const [output, exit] = await Promise.all([text(sandbox.output()), sandbox.wait()])
-    return { output, code: exit.code }
+    return { output, ...exit }
   } finally {
     await sandbox.destroy()
     await namespace?.close()

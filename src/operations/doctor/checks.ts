@@ -19,7 +19,7 @@ import { checkCertificate } from './network/certificate.ts'
 import { checkOwnNames } from './network/own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './network/port.ts'
 import { checkServer } from './server.ts'
-import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
+import { checkBuilds, checkFiles, checkSites, checkSuffixNames } from './sites.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024

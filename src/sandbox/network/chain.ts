@@ -13,7 +13,7 @@ export function chainAround(namespace: Namespace, start: Start, bwrap: readonly 
   const init = ['sh', '-c', INIT_SCRIPT, 'init', rules ?? '', filter, String(optionsLength), ...bwrap]
   if (namespace.kind === 'own') return [...pasta(namespace.dnsAddress), ...init]
   if (namespace.kind === 'held') return [...enter(namespace.holder), ...processNamespace(), ...init]
-  return [...processNamespace('--user', '--map-current-user'), ...init]
+  return [...processNamespace('--user', '--map-root-user'), ...init]
 }
 
 /** Returns the command that makes a namespace with the rules of a file and holds it, until its standard input ends. Pure. */

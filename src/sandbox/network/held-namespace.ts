@@ -1,9 +1,10 @@
 /** A network namespace that sandboxes enter one after another. docs/sandbox.md: A namespace for several sandboxes. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { explainFailure } from '../explain-failure.ts'
 import { HELD } from '../init-script.ts'
+import { controlGroups } from '../limits/control-group.ts'
 import { writeOwnFiles } from '../own-files.ts'
-import type { Network } from '../policy.ts'
+import { DEFAULT_LIMITS, type Network } from '../policy.ts'
 import { type ProcessGroup, startGroup } from '../process-group.ts'
 import type { RunAs } from '../run-as.ts'
 import { createRunDirectory, removeRunDirectory } from '../run-directory.ts'
@@ -14,6 +15,9 @@ import { childrenOf, watchAddresses } from './watch.ts'
 
 const START_MS = 10_000
 const MAX_CHARACTERS = 10_000
+
+/** Of pasta alone, which copies what its sandboxes send. */
+const LIMITS = { ...DEFAULT_LIMITS, memoryBytes: 256 * 1024 * 1024 }
 
 export type HeldNamespace = {
   network: Exclude<Network, 'none'>
@@ -39,9 +43,13 @@ export async function holdNamespace(options: Options): Promise<HeldNamespace> {
   const files = writeOwnFiles(join(directory, 'own'), { dnsAddress, rules })
   const words = holdingChain(dnsAddress, files.rules!)
   const env = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
-  const pasta = startGroup({ words, env, directory: '/', runAs })
+  const controlGroup = (await controlGroups())?.create(basename(directory), LIMITS)
+  const pasta = startGroup({ words, env, directory: '/', runAs, controlGroup })
   const groups = new Set<ProcessGroup>()
-  const ended = endOf(pasta, groups, () => removeRunDirectory(directory))
+  const ended = endOf(pasta, groups, async () => {
+    await controlGroup?.remove()
+    await removeRunDirectory(directory)
+  })
   const failure = await failureOf(pasta)
   const [holder] = pasta.pid === undefined ? [] : childrenOf(pasta.pid)
   if (failure !== undefined || holder === undefined) {
