@@ -19,7 +19,7 @@ import { checkCertificate } from './network/certificate.ts'
 import { checkOwnNames } from './network/own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './network/port.ts'
 import { checkServer } from './server.ts'
-import { checkBuilds, checkFiles, checkSites, checkSuffixNames } from './sites.ts'
+import { checkFiles, checkSandbox, checkSites, checkSuffixNames } from './sites.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024
@@ -48,6 +48,7 @@ export const CHECKS: Record<string, Check> = {
   'sites server': checkSites,
   'names of sites': checkSuffixNames,
   builds: checkBuilds,
+  sandbox: checkSandbox,
   mail: checkMail,
 }
 

@@ -73,7 +73,7 @@ export async function checkSites(config: Config): Promise<Finding[]> {
 }
 
 /** Checks that a sandbox starts for builds of this machine, and says what of the machine a build can use up. */
-export async function checkBuilds(config: Config): Promise<Finding[]> {
+export async function checkSandbox(config: Config): Promise<Finding[]> {
   const about = 'builds'
   const { mode } = config.runner
   if (mode === 'trusted') {
