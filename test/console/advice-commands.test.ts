@@ -1,6 +1,6 @@
 /** What the pages of health and of what needs attention make of a sentence: commands to copy, and names of settings. docs/console.md: Operator. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../src/cli/command/commands.ts'
@@ -29,9 +29,7 @@ test('a sentence names its commands, and nothing else is one', () => {
 
 test('every command that the doctor or the report names is one that can be typed', () => {
   const words = COMMANDS.map((one) => `berth ${one.words}`)
-  const files = ['operations/doctor', 'operations/report'].flatMap((folder) =>
-    readdirSync(join(SRC, folder)).map((name) => join(SRC, folder, name)),
-  )
+  const files = globSync('operations/{doctor,report}/**/*.ts', { cwd: SRC }).map((name) => join(SRC, name))
   const named = files.flatMap((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/\/\*\*?[\s\S]*?\*\/|\/\/.*/g, '')
     return [...code.matchAll(/(['`])((?:(?!\1).)*\bberth (?:(?!\1).)*)\1/g)].flatMap(([, , text]) =>

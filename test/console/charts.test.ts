@@ -21,8 +21,8 @@ test('three columns are drawn on top of each other, with their table; fewer are 
     ['good', '160', '0'],
     ['bad', '80', '80'],
   ])
-  assert.match(drawn, /Deliveries as a table[\s\S]*<th scope="col" class="number">failed<\/th>/)
-  assert.match(drawn, /<td data-label="failed" class="number">3<\/td>/)
+  assert.match(drawn, /Deliveries as a table[\s\S]*<th scope="col" class="num">failed<\/th>/)
+  assert.match(drawn, /<td data-label="failed" class="num">3<\/td>/)
   const two = columnChart('Deliveries', KINDS, columnsOf([1, 3], [0, 0])).markup
   assert.equal(
     two,
@@ -42,8 +42,8 @@ test('a bar is an element of its own in its cell, which stays a cell, and its nu
     'None',
   )
   assert.match(markup, /<td data-label="Share" class="share"><span class="bar"><svg[^>]*><rect class="main" width="25"/)
-  assert.match(markup, /<th scope="col" class="number">Count<\/th>/)
-  assert.match(markup, /<td data-label="Count" class="number">20<\/td>/)
+  assert.match(markup, /<th scope="col" class="num">Count<\/th>/)
+  assert.match(markup, /<td data-label="Count" class="num">20<\/td>/)
 })
 
 test('a last use is said to the hour, and never to be earlier than what it is of was made', () => {

@@ -90,7 +90,7 @@ test('files are made by platform/adapters/atomic-file.ts, whole and under names 
   assert.deepEqual(pathsWith(making).sort(), ['src/platform/adapters/atomic-file.ts', 'src/sandbox/own-files.ts'])
   // A test of somebody else has its store there: one folder, with a name that nobody can guess.
   // A sandbox is tried in a directory that goes at once, also before there is a data directory.
-  assert.deepEqual(pathsWith(/tmpdir/).sort(), ['src/operations/doctor/builds.ts', 'src/start-berth.ts'])
+  assert.deepEqual(pathsWith(/tmpdir/).sort(), ['src/operations/doctor/sandbox.ts', 'src/start-berth.ts'])
 })
 
 test('only shipped-files.ts asks where the code lies: nothing lies beside the code of a bundle', () => {

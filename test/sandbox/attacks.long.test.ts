@@ -62,7 +62,7 @@ const ATTACKS: readonly Attack[] = [
     script: call(16, 0, '0x5412', "b'x'"),
     stopped: /^EPERM$/m,
     control: FILTER,
-    // The kernel looked at it: standard input is no terminal here.
+    // The kernel looked at it: standard input is not a terminal here.
     succeeds: /^ENOTTY$/m,
   },
   {

@@ -16,7 +16,7 @@ test('the group of a process is found below where version 2 is mounted', () => {
   assert.equal(ownGroup(ROOT, '3:cpu:/x\n'), undefined)
 })
 
-test('what nothing limits is told, and how to limit it', async () => {
+test('what nothing limits is reported, and how to limit it', async () => {
   const create = () => assert.fail()
   assert.match(
     (await unlimited(Promise.resolve(undefined)))!,

@@ -1,4 +1,4 @@
-/** What people do works inside: a clone from a server of the test's own. docs/sandbox.md. */
+/** What users do works inside: a clone from a server of the test's own. docs/sandbox.md. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -104,8 +104,8 @@ const NOT_HAD = {
   strictShareableLinks: 'Berth has no shareable links',
   strictPasswordProtectionSettings: 'who may write a project may change its protection',
   strictConnectors: 'Berth has no such connectors',
-  nsnbConfig: 'Berth receives no pushes: whoever may deploy may build',
-  defaultProjectJobs: 'Berth runs no jobs beside the build of a deployment',
+  nsnbConfig: 'Berth receives no pushes: who may deploy may build',
+  defaultProjectJobs: 'Berth runs no jobs other than the build of a deployment',
   resourceConfig: 'set it in `resourceConfig` of each project',
 } as const
 

@@ -162,6 +162,8 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   operatorMakeBackup: 'started a backup',
   operatorReportBackup: 'reported a backup',
   operatorVerifyBackup: 'started to verify the backup %',
+  operatorUpdateRunner: 'drained or resumed the runner %',
+  operatorDeleteRunner: 'removed the runner %',
 }
 
 /** Renders the message of an entry with its target. Types of earlier versions without a message are shown as they are. */

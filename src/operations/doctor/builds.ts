@@ -1,14 +1,9 @@
 /** Builds in `berth doctor`: whether something builds, and why not. docs/runner.md. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { type BuildFigures, readBuildFigures } from '../../delivery/builds/figures.ts'
 import { pluralize } from '../../platform/base/text.ts'
 import { hasTable } from '../../platform/db/tables.ts'
 import { localNames } from '../../platform/tls/local-certificate.ts'
-import { runAsOf } from '../../sandbox/run-as.ts'
-import { trySandbox } from '../../sandbox/trial.ts'
 import type { Finding } from './finding.ts'
 import { withStore } from './store.ts'
 
@@ -16,7 +11,7 @@ const about = 'builds'
 const START = 'start berth runner with the BERTH_RUNNER_TOKEN of this Berth: docs/runner.md, Set up a runner'
 const NONE: BuildFigures = { waiting: 0, oldest: null, running: 0, runners: { active: 0, draining: 0 } }
 
-/** Checks that runners ask for builds. Where none does, starts a sandbox here, because the missing runner may be of this machine. */
+/** Checks that runners ask for builds. */
 export async function checkBuilds(config: Config): Promise<Finding[]> {
   const { mode } = config.runner
   if (mode === 'off') return well('off by BERTH_BUILDS: sources are refused, and vercel deploy --prebuilt works')
@@ -33,13 +28,11 @@ export async function checkBuilds(config: Config): Promise<Finding[]> {
         advice: 'berth runner resume <id>, or start another runner; berth runner list shows them',
       },
     ]
-  if (isBeside(config)) return besideFindings(mode, mode === 'trusted' ? undefined : await sentenceOfTrial(config))
+  if (startsRunner(config)) return well('berth serve starts a runner')
   const missing = settingMissing(config)
   if (missing !== undefined) return missing
-  const here = mode === 'sandboxed' ? await sentenceOfTrial(config) : undefined
   const found = `no runner asked for one within two minutes; ${waits}`
-  const ends = here === undefined ? '' : `. On this machine builds need a sandbox, and ${here}`
-  return [{ about, is: figures.waiting > 0 ? 'wrong' : 'worry', found: found + ends, advice: START }]
+  return [{ about, is: figures.waiting > 0 ? 'wrong' : 'worry', found, advice: START }]
 }
 
 function well(found: string): Finding[] {
@@ -55,22 +48,8 @@ async function readFigures(config: Config): Promise<BuildFigures> {
 }
 
 /** Whether `berth serve` starts a runner of its own: runner-process.ts. */
-function isBeside(config: Config): boolean {
+export function startsRunner(config: Config): boolean {
   return config.edge.port !== undefined && config.builds.runnerToken === undefined && localNames(config) !== undefined
-}
-
-/** `sentence`: why no sandbox starts; undefined where one does, or is not needed. */
-function besideFindings(mode: Config['runner']['mode'], sentence: string | undefined): Finding[] {
-  if (mode === 'trusted') return well('berth serve starts a runner, which builds as plain processes of its user')
-  if (sentence === undefined) return well(`berth serve starts a runner, and a sandbox starts as ${sandboxUser()}`)
-  return [
-    {
-      about,
-      is: mode === 'sandboxed' ? 'wrong' : 'worry',
-      found: `sources cannot be built here: ${sentence}`,
-      advice: 'docs/sandbox.md, A sandbox that does not start; vercel deploy --prebuilt works without builds',
-    },
-  ]
 }
 
 /** What keeps every runner away; undefined where runners may come. */
@@ -84,22 +63,4 @@ function settingMissing({ runner, builds, edge }: Config): Finding[] | undefined
   if (edge.port === undefined)
     return wrong('BERTH_EDGE_PORT is off, and runners ask there', 'set BERTH_EDGE_PORT to a port: docs/runner.md')
   return undefined
-}
-
-function sandboxUser(): string {
-  return process.getuid?.() === 0 ? 'the user of sandboxes' : userInfo().username
-}
-
-/** Why no sandbox starts as this user; undefined where one does. It leaves nothing. */
-async function sentenceOfTrial({ runner }: Config): Promise<string | undefined> {
-  const parent = mkdtempSync(join(tmpdir(), 'berth-doctor-'))
-  try {
-    chmodSync(parent, 0o711)
-    const trial = await trySandbox({ parent, runAs: runAsOf(runner.sandboxUser), network: runner.network })
-    return trial.works ? undefined : trial.sentence
-  } catch (error) {
-    return (error as Error).message
-  } finally {
-    rmSync(parent, { recursive: true, force: true })
-  }
 }

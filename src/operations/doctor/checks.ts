@@ -18,8 +18,9 @@ import { checkAddress } from './network/address.ts'
 import { checkCertificate } from './network/certificate.ts'
 import { checkOwnNames } from './network/own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './network/port.ts'
+import { checkSandbox } from './sandbox.ts'
 import { checkServer } from './server.ts'
-import { checkFiles, checkSandbox, checkSites, checkSuffixNames } from './sites.ts'
+import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024

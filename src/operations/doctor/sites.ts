@@ -1,4 +1,4 @@
-/** Files, sites server, builds and domains of deployments in `berth doctor`. docs/deploying-sites.md. */
+/** Files, sites server and domains of deployments in `berth doctor`. docs/deploying-sites.md. */
 import { existsSync, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { pathOfFile } from '../../delivery/files/folder-store.ts'
@@ -8,7 +8,6 @@ import { describeError } from '../../platform/adapters/file-errors.ts'
 import { pluralize } from '../../platform/base/text.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { isBesideSites } from '../../platform/tls/local-certificate.ts'
-import { tryBuilds } from '../../runner/open-runner.ts'
 import type { Finding } from './finding.ts'
 import { withStore } from './store.ts'
 
@@ -70,30 +69,6 @@ export async function checkSites(config: Config): Promise<Finding[]> {
   if (isBeside) return [{ about, is: 'well', found: `berth serve starts one at ${origin}` }]
   const advice = 'start berth sites there, or correct BERTH_SITES_ADDRESS'
   return [{ about, is: 'wrong', found: `${origin} of BERTH_SITES_ADDRESS: ${answer.fault}`, advice }]
-}
-
-/** Checks that a sandbox starts for builds of this machine, and says what of the machine a build can use up. */
-export async function checkSandbox(config: Config): Promise<Finding[]> {
-  const about = 'builds'
-  const { mode } = config.runner
-  if (mode === 'trusted') {
-    const found = 'they run as plain processes of this user, and read what it can read'
-    return [
-      { about, is: 'worry', found, advice: 'set BERTH_BUILDS=sandboxed, unless you trust all code that is built' },
-    ]
-  }
-  // A laptop tries it at each start, and says the result.
-  if (mode === undefined || mode === 'off') return []
-  const trial = await tryBuilds(config.runner)
-  if (trial.works) {
-    const found = 'a sandbox starts'
-    if (trial.unlimited === undefined) return [{ about, is: 'well', found }]
-    return [{ about, is: 'worry', found: `${found}, but ${trial.unlimited}`, advice: 'see docs/sandbox.md, Limits' }]
-  }
-  const found = `no sandbox starts on this machine: ${trial.sentence}`
-  // Runners may be on other machines.
-  const is = config.builds.runnerToken !== undefined ? 'worry' : 'wrong'
-  return [{ about, is, found, advice: 'see docs/sandbox.md, A sandbox that does not start' }]
 }
 
 /** Without a sites server, warns only once something was deployed. */

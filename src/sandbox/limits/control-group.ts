@@ -18,7 +18,7 @@ import { isAbandoned } from '../run-directory.ts'
 
 /** What limits sandboxes. Others of the machine are not asked for. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const
-export type Controller = (typeof CONTROLLERS)[number]
+type Controller = (typeof CONTROLLERS)[number]
 
 /** Of the programs around the command: pasta, `unshare`, two shells, bubblewrap. */
 const OWN_PROCESSES = 16
@@ -45,7 +45,7 @@ let opened: Promise<ControlGroups | undefined> | undefined
 
 /**
  * Returns the groups of this process, or undefined where none can be made. The first call moves this process and its children into a group of their
- * own beside those of sandboxes, because the kernel limits no group that has both processes and groups.
+ * own next to those of sandboxes, because the kernel limits no group that has both processes and groups.
  */
 export function controlGroups(): Promise<ControlGroups | undefined> {
   opened ??= openControlGroups(readProc('mountinfo'), readProc('cgroup')).catch(() => undefined)

@@ -23,7 +23,7 @@ test('settings that keep builds or runners away are told', async (t) => {
   const { env } = await newHome(t, 'sqlite')
   assert.match(await checkBuilds(env), /^well off by BERTH_BUILDS.*--prebuilt works/)
   const trusted = await checkBuilds({ ...env, BERTH_BUILDS: 'trusted' })
-  assert.match(trusted, /^well berth serve starts a runner, which builds as plain processes/)
+  assert.match(trusted, /^well berth serve starts a runner/)
   const server = { ...env, ...SEPARATE, HOST: '0.0.0.0' }
   const { BERTH_RUNNER_TOKEN: _, ...tokenless } = server
   assert.match(await checkBuilds(tokenless), /^wrong BERTH_RUNNER_TOKEN is not set, so runners are refused/)
@@ -38,7 +38,6 @@ test('settings that keep builds or runners away are told', async (t) => {
 processOnBothEngines('a missing runner is told, and more so once a build waits for one', async (t, engine) => {
   const home = await newHome(t, engine)
   const env = { ...home.env, ...SEPARATE }
-  // Whether this machine can start a sandbox is in the sentence either way.
   assert.match(await checkBuilds(env), /^worry no runner asked for one within two minutes; 0 builds wait/)
   const { BERTH_DATA, DATABASE_URL } = home.env
   const world = await openWorld(engine, { ...BUILDS, BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL! })

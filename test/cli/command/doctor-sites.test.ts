@@ -47,17 +47,17 @@ processOnBothEngines('the files that deployments name are looked for, and who sh
 test('how builds are kept in is told, and why a sandbox does not start', { timeout: 300_000 }, async (t) => {
   const { env } = await newHome(t, 'sqlite')
   const own = { ...env, BERTH_RUNNER_CACHE: join(env.BERTH_DATA!, 'runner') }
-  for (const off of [{}, { BERTH_BUILDS: 'off' }]) assert.deepEqual(await check('builds', { ...own, ...off }), [])
+  assert.deepEqual(await check('sandbox', { ...own, BERTH_BUILDS: 'off' }), [])
   assert.match(
-    (await check('builds', { ...own, BERTH_BUILDS: 'trusted' })).join(),
-    /^worry,they run as plain processes/,
+    (await check('sandbox', { ...own, BERTH_BUILDS: 'trusted' })).join(),
+    /^worry,builds run as plain processes/,
   )
   // As root, whom no sandbox runs as; else by a directory that is a file.
   const wrong = process.getuid?.() === 0 ? { BERTH_SANDBOX_USER: 'root' } : { BERTH_RUNNER_CACHE: import.meta.filename }
   const sandboxed = { ...own, BERTH_BUILDS: 'sandboxed', ...wrong }
-  assert.match((await check('builds', sandboxed)).join(), /^wrong,no sandbox starts on this machine: \S/)
+  assert.match((await check('sandbox', sandboxed)).join(), /^wrong,no sandbox starts on this machine: \S/)
   const separate = { ...sandboxed, BERTH_RUNNER_TOKEN: 'r'.repeat(40) }
-  assert.match((await check('builds', separate)).join(), /^worry,no sandbox starts on this machine: \S/)
+  assert.match((await check('sandbox', separate)).join(), /^worry,no sandbox starts on this machine: \S/)
 })
 
 test('what answers where proxies are sent is a sites server, another program, or nobody', async (t) => {

@@ -90,7 +90,7 @@ export async function beginAt({ visit }: Pick<Browser, 'visit'>, host = HOST, pa
 
 /** Path and query that the console redirects to, for a user who is signed in there. */
 export async function approve(person: Client, page: string): Promise<string> {
-  assert.match((await person.get(page)).text, /<button>Open the site<\/button>/)
+  assert.match((await person.get(page)).text, /<button class="btn primary">Open the site<\/button>/)
   const { status, location, text } = await person.post(page)
   assert.equal(status, 303, text)
   const { pathname, search } = new URL(location)

@@ -163,7 +163,7 @@ onBothEngines(
       assert.equal(shown.status, 404, shown.text)
       const sent = await client.post(at, { form: client.token() })
       assert.equal(sent.status, 404, sent.text)
-      for (const { text } of [shown, sent]) sentences.add(/<main>(.*)<\/main>/s.exec(text)![1]!)
+      for (const { text } of [shown, sent]) sentences.add(/<\/header>(.*)<\/main>/s.exec(text)![1]!)
     }
     const eve = await strangerOf(world, 'eve')
     await eve.client.get('/console')

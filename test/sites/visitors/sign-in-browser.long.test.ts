@@ -41,7 +41,7 @@ test('a member is led from a protected preview to the console and back to the pa
   await page.click('main button')
   await page.waitForURL('**/sites/sign-in?**')
   assert.match(await page.innerText('main'), new RegExp(`Open ${new URL(site).hostname}`))
-  await page.click('main button')
+  await page.getByRole('button', { name: 'Open the site' }).click()
   await page.waitForURL(`${site}/?from=mail`)
   assert.equal(await page.innerText('h1'), 'Hello')
   await page.goto(`${site}/a/style.css`)
