@@ -44,7 +44,6 @@ const EXCEPTIONS: [phrase: RegExp, files: RegExp, why: string][] = [
     /^(src\/(platform\/settings|sandbox)|test\/(sandbox|release))\//,
     'the user of the system',
   ],
-  [/\bMoment\b/, /^docs\/developing\.md$/, 'the name of a schema, in code'],
   [/nobody reads this|'in clear'/, /^scripts\/store-fixture\/fill\.ts$/, 'values in the stores of earlier versions'],
   [/(?<=\| {2,}: )[^|]+/, /^docs\/(threats|effects)\.md$/, 'titles of tests, which stand in test/'],
 ]
