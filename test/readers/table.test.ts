@@ -33,6 +33,10 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
       'sites/functions/invoke.ts': 'sends headers on, and looks at the start of one',
+      'sites/prerender/page-request.ts':
+        'headers of the platform and of a list of the deployment, which are only hashed and sent on',
+      'sites/prerender/prerenders.ts': 'two headers, compared as a whole; cookies, split once',
+      'sites/prerender/send-page.ts': 'gives headers to the plan of a response',
       'sites/static/response-plan.ts': 'five headers, read by patterns that go over each once',
       'sites/visitors/forward.ts': 'sends headers on, and splits two of them at commas',
       'sites/visitors/send.ts': 'the length of a body',

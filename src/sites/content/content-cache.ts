@@ -22,6 +22,11 @@ export type ContentCache = {
   /** Opens an encoded form. Returns undefined if it was evicted. */
   openEncoded(account: string, sha256: string, encoding: Encoding): Promise<OpenedFile | undefined>
   formsOf(account: string, sha256: string): EncodedForm[]
+  /** Keeps bytes that this server made. Returns false if they were here before. Throws ContentUnavailable. */
+  put(account: string, file: ContentFile, bytes: Buffer): Promise<boolean>
+  has(account: string, sha256: string): boolean
+  /** Removes a file and its encoded forms. Those who read it now get it whole. */
+  remove(account: string, sha256: string): Promise<void>
   /** Creates an encoded form of a cached file in the background. Resolves when finished and never rejects. */
   encode(account: string, sha256: string, encoding: Encoding): Promise<void>
   used(): Space
@@ -85,6 +90,9 @@ export async function openContentCache(options: CacheOptions): Promise<ContentCa
         const entry = kept.get(keyOf(account, sha256, encoding))
         return entry === undefined ? [] : { encoding, size: entry.size }
       }),
+    put: (account, file, bytes) => put(state, account, file, bytes),
+    has: (account, sha256) => kept.get(keyOf(account, sha256)) !== undefined,
+    remove: (account, sha256) => remove(state, account, sha256),
     async encode(account, sha256, encoding) {
       const key = keyOf(account, sha256, encoding)
       if (state.withoutGain.has(key)) return
@@ -97,6 +105,23 @@ export async function openContentCache(options: CacheOptions): Promise<ContentCa
       await Promise.allSettled([...arrivals.values()].map(({ entry }) => entry))
     },
   }
+}
+
+async function put(state: State, account: string, file: ContentFile, bytes: Buffer): Promise<boolean> {
+  if (state.kept.use(keyOf(account, file.sha256))?.size === file.size) return false
+  letGo(await arrivalOf({ ...state, fetch: async () => pieceOf(bytes) }, account, file))
+  return true
+}
+
+async function remove({ kept }: State, account: string, sha256: string): Promise<void> {
+  for (const encoding of [undefined, ...ENCODINGS]) {
+    const entry = kept.get(keyOf(account, sha256, encoding))
+    if (entry !== undefined) await kept.drop(entry)
+  }
+}
+
+async function* pieceOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
 }
 
 async function openPlain(state: State, account: string, file: ContentFile): Promise<OpenedFile> {

@@ -5,13 +5,16 @@ import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import { FunctionFailure } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
-import { type FunctionCall, invoke } from './invoke.ts'
+import { type Answering, type FunctionCall, invoke } from './invoke.ts'
 import type { FunctionLine } from './log-lines.ts'
 import type { Lease, Processes } from './processes.ts'
 import { newRequestId } from './request-id.ts'
 
 export type FunctionRequest = { spec: FunctionSpec; call: FunctionCall }
-type Exchange = { raw: IncomingMessage; response: ServerResponse }
+/** `raw`: undefined where no visitor asks. `asker`: who takes turns, the visitor where it is not said. */
+type Exchange =
+  | { raw: IncomingMessage; response: ServerResponse }
+  | { raw: undefined; response: Answering; asker: string }
 
 export type Functions = {
   /** Answers by a function. Gives a failure where nothing was sent to the visitor yet; throws errors afterwards, and RoutingFault. */
@@ -64,9 +67,9 @@ async function answer(
   id: string,
 ): Promise<void> {
   const { raw, response } = exchange
-  if (Number(raw.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  if (Number(raw?.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
   const gone = goneWith(response)
-  const address = networkOf(call.ip)
+  const address = exchange.raw === undefined ? exchange.asker : networkOf(call.ip ?? '')
   if (!(await slots.acquire(spec.account, address, WAIT_MS, gone)))
     throw new FunctionFailure('FUNCTION_THROTTLED', 'too many requests run')
   try {
@@ -92,10 +95,15 @@ async function runOn(
   { id, gone }: Running,
 ): Promise<void> {
   const { raw, response } = exchange
-  const { 'content-length': length, 'transfer-encoding': coding } = raw.headers
+  const { 'content-length': length, 'transfer-encoding': coding } = raw?.headers ?? {}
   const isSent = coding !== undefined || Number(length ?? 0) > 0
-  if (isSent) parts.letContinue(raw, response)
-  const sent = { id, call, body: isSent ? bounded(raw) : undefined, length: isSent ? length : undefined }
+  if (isSent && exchange.raw !== undefined) parts.letContinue(exchange.raw, exchange.response)
+  const sent = {
+    id,
+    call,
+    body: isSent && raw !== undefined ? bounded(raw) : undefined,
+    length: isSent ? length : undefined,
+  }
   const ending = new AbortController()
   const leave = () => ending.abort()
   gone.addEventListener('abort', leave, { once: true })
@@ -107,7 +115,7 @@ async function runOn(
     ending.abort()
   }, limitMs)
   try {
-    await invoke(lease, sent, exchange, ending.signal)
+    await invoke(lease, sent, response, ending.signal)
   } catch (error) {
     if (!isLate && gone.aborted) return
     if (!isLate) throw error
@@ -136,7 +144,7 @@ async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-function goneWith(response: ServerResponse): AbortSignal {
+function goneWith(response: Answering): AbortSignal {
   const leaving = new AbortController()
   response.once('close', () => leaving.abort())
   if (response.destroyed) leaving.abort()

@@ -1,5 +1,5 @@
 /** One request to a function, and its answer to the visitor. docs/functions.md: Requests. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
@@ -10,27 +10,36 @@ import { responseHeaders } from '../router/response-headers.ts'
 import { FunctionFailure } from './faults.ts'
 import type { Lease } from './processes.ts'
 
-/** `path`: of the function. `status`: of the rules. `hidesPassword`: the visitor's password for the site is not the function's. */
+/**
+ * `path`: of the function. `status`: of the rules. `hidesPassword`: the visitor's password for the site is not the function's. `ip`: undefined where no
+ * visitor asks. `takesAsIs`: the answer keeps the headers of the function. `cached`: what `x-vercel-cache` says.
+ */
 export type FunctionCall = {
   request: VisitorRequest
-  ip: string
+  ip: string | undefined
   invocation: Invocation
   path: string
   status: number | undefined
   rules: Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
   hidesPassword: boolean
+  takesAsIs?: boolean
+  cached?: 'MISS' | 'BYPASS'
 }
 
-type Exchange = { raw: IncomingMessage; response: ServerResponse }
+/** What a response is written to: that of a visitor, or one that is collected. */
+export type Answering = Writable &
+  Pick<ServerResponse, 'headersSent' | 'flushHeaders'> & {
+    setHeader(name: string, value: string): unknown
+    writeHead(status: number, headers: OutgoingHttpHeaders): unknown
+  }
 type Sent = { id: string; call: FunctionCall; body: AsyncIterable<Buffer> | undefined; length: string | undefined }
 
 /**
  * Sends a request to a process and its answer to the visitor. `signal` ends it: the visitor left, or its time is over. Throws FunctionFailure and
  * RoutingFault before anything is sent to the visitor, and any error afterwards.
  */
-export async function invoke(lease: Lease, sent: Sent, exchange: Exchange, signal: AbortSignal): Promise<void> {
+export async function invoke(lease: Lease, sent: Sent, response: Answering, signal: AbortSignal): Promise<void> {
   const { call, body } = sent
-  const { response } = exchange
   const options: Dispatcher.RequestOptions = {
     method: call.request.method as Dispatcher.HttpMethod,
     path: pathOf(call),
@@ -54,7 +63,7 @@ export async function invoke(lease: Lease, sent: Sent, exchange: Exchange, signa
 
 /** Sends status and headers. Returns the error where that cannot be done. */
 function begin(
-  response: ServerResponse,
+  response: Answering,
   sent: Sent,
   statusCode: number,
   headers: Dispatcher.ResponseData['headers'],
@@ -62,6 +71,10 @@ function begin(
   const fault = headers[FAULT_HEADER]
   if (fault !== undefined) return new FunctionFailure('FUNCTION_INVOCATION_FAILED', String(fault))
   try {
+    if (sent.call.takesAsIs) {
+      response.writeHead(statusCode, headers)
+      return undefined
+    }
     const status = hasNoBody(statusCode) ? statusCode : (sent.call.status ?? statusCode)
     response.writeHead(status, answerHeaders(headers, sent, !hasNoBody(status)))
     // Streams show their head at once.
@@ -101,8 +114,8 @@ function requestHeaders({ id, call, length }: Sent): Record<string, string> {
   const host = request.headers.get('host') ?? request.host
   const proto = request.headers.get('x-forwarded-proto') ?? 'https'
   headers.host = host
-  headers.forwarded = `for=${ip.includes(':') ? `"[${ip}]"` : ip};host=${host};proto=${proto}`
-  headers['x-vercel-forwarded-for'] = ip
+  headers.forwarded = `for=${ip?.includes(':') ? `"[${ip}]"` : (ip ?? 'unknown')};host=${host};proto=${proto}`
+  if (ip !== undefined) headers['x-vercel-forwarded-for'] = ip
   headers[ID_HEADER] = id
   headers['x-matched-path'] = invocation.matchedPath
   if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
@@ -116,11 +129,12 @@ function hasNoBody(status: number): boolean {
 }
 
 /** TABLE response headers that are for caches of the platform, which has none for functions. */
-const FOR_CACHES: ReadonlySet<string> = new Set(['cdn-cache-control', 'vercel-cdn-cache-control'])
+const FOR_CACHES: ReadonlySet<string> = new Set(['cdn-cache-control', 'vercel-cdn-cache-control', 'x-next-cache-tags'])
 
-function answerHeaders(
+/** Returns what a visitor gets of the headers of a function. */
+export function answerHeaders(
   { connection, 'set-cookie': cookies, ...others }: Dispatcher.ResponseData['headers'],
-  { id, call }: Sent,
+  { id, call }: Pick<Sent, 'id' | 'call'>,
   hasLength: boolean,
 ): Record<string, string | string[]> {
   const listed = new Set(
@@ -138,7 +152,7 @@ function answerHeaders(
   const all = [cookies ?? [], merged['set-cookie'] ?? [], call.rules.cookies].flat()
   if (all.length > 0) merged['set-cookie'] = all
   merged[ID_HEADER] = id
-  merged['x-vercel-cache'] = 'MISS'
+  merged['x-vercel-cache'] = call.cached ?? 'MISS'
   merged['x-matched-path'] = call.invocation.matchedPath
   // The length stays, so that a truncated body is detected.
   if (hasLength && others['content-length'] !== undefined) merged['content-length'] = String(others['content-length'])
@@ -147,8 +161,8 @@ function answerHeaders(
 
 const DEFAULT_CACHING = 'public, max-age=0, must-revalidate'
 
-/** What is for shared caches is left out: every visitor is asked of the function. */
-function browserCaching(given: string | string[] | undefined): string {
+/** Returns `Cache-Control` for browsers, without what is for shared caches. */
+export function browserCaching(given: string | string[] | undefined): string {
   const parts = [given ?? '']
     .flat()
     .join(', ')

@@ -89,6 +89,8 @@ export type Decision = Routed &
         path: string
         bundle: FunctionBundle
         prerender: Prerender
+        /** A condition of the page says that this request is not answered by a kept page. */
+        bypasses: boolean
         invocation: Invocation
       }
     | ({ kind: 'folder' } & FolderList)

@@ -1,11 +1,13 @@
 /** Turns a path into a decision: the indexed output with the rules of the phase `hit`, or an error page. */
+import type { Prerender } from '../../delivery/protocol/routing-manifest.ts'
+import { conditionsHold, type ReadyCondition } from './conditions.ts'
 import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
 import { applyDestination, RoutingFault } from './destination.ts'
 import type { Entry } from './file-index.ts'
 import { withoutTrailingSlashes } from './file-index.ts'
 import { routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
-import type { Site } from './site.ts'
+import { readyCondition, type Site } from './site.ts'
 
 /** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
@@ -31,7 +33,19 @@ function decisionOf(site: Site, routing: Routing, entry: Entry, status: number |
   const { bundle } = entry
   const { path, prerender } = entry.path
   const common = { ...routedOf(routing), reusable: false, ...answer, bundle, invocation }
-  return prerender === undefined ? { ...common, kind: 'function' } : { ...common, kind: 'prerender', path, prerender }
+  if (prerender === undefined) return { ...common, kind: 'function' }
+  return { ...common, kind: 'prerender', path, prerender, bypasses: isBypassed(routing, prerender) }
+}
+
+const BYPASSES = new WeakMap<Prerender, ReadyCondition[]>()
+
+/** Any condition is enough. They are patterns of tenants. */
+function isBypassed(routing: Routing, prerender: Prerender): boolean {
+  const { bypassFor } = prerender
+  if (bypassFor === undefined) return false
+  const ready = BYPASSES.get(prerender) ?? bypassFor.map(readyCondition)
+  BYPASSES.set(prerender, ready)
+  return ready.some((condition) => conditionsHold({ has: [condition] }, routing, new Map()))
 }
 
 /** Returns the folder list for the requested path, if the project lists folders and no rule has set another status. */

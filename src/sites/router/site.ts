@@ -61,7 +61,8 @@ function readyTransform(transform: Transform): Transform[] {
   return match.eq !== undefined && !mayChange(String(match.eq)) ? [] : [{ ...transform, match }]
 }
 
-function readyCondition(condition: Condition): ReadyCondition {
+/** Prepares a condition. */
+export function readyCondition(condition: Condition): ReadyCondition {
   const pattern = condition.match?.pattern
   return pattern === undefined ? condition : { ...condition, matcher: matcherOf(pattern, true) }
 }

@@ -1,5 +1,6 @@
 /** All hosts that a sites server knows: the snapshot, and own urls that it looks up. docs/deploying-sites.md: Data of the sites server. */
 import type { Logger } from 'pino'
+import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import type { HostEntry, HostIndex } from '../../platform/verdict/hosts.ts'
 import { LOOKUPS_AT_ONCE, openControlPlane } from './control-plane.ts'
 import { follow } from './follow.ts'
@@ -29,20 +30,26 @@ export type KnownHostsOptions = {
   /** Stores facts for the next start. Used by this process only. */
   folder: string
   log: Logger
+  /** Called with facts that changed. */
+  onLines?(lines: readonly FactLine[]): void
 }
 
 /** Prefix for deployment ids in place of a host: no host contains a space. */
 const BY_ID = 'deployment '
 
 /** Loads the directory and follows the control plane. Throws if the directory cannot be created. */
-export async function openKnownHosts({ origin, token, folder, log }: KnownHostsOptions): Promise<KnownHosts> {
+export async function openKnownHosts({ origin, token, folder, log, onLines }: KnownHostsOptions): Promise<KnownHosts> {
   const controlPlane = openControlPlane(origin, token)
   const ownUrls = openOwnUrls({
     ask: (key) => (key.startsWith(BY_ID) ? controlPlane.deployment(key.slice(BY_ID.length)) : controlPlane.host(key)),
     isOld: (version) => compareGeneration(follower.version(), version) === 'older',
     atOnce: LOOKUPS_AT_ONCE,
   })
-  const follower = await follow({ controlPlane, folder, log, onLines: ownUrls.changed, onAll: ownUrls.suspect })
+  const take = (lines: readonly FactLine[]) => {
+    ownUrls.changed(lines)
+    onLines?.(lines)
+  }
+  const follower = await follow({ controlPlane, folder, log, onLines: take, onAll: ownUrls.suspect })
   const keeper = await keepOwnUrls(ownUrls, folder, log)
   return {
     find: (host, address) => find(follower.hosts, ownUrls, host, address),

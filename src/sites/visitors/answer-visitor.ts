@@ -13,6 +13,7 @@ import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { FUNCTION_ERRORS } from '../functions/faults.ts'
 import type { Functions } from '../functions/functions.ts'
+import type { Prerenders } from '../prerender/prerenders.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
 import { stay } from '../skew/stay.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
@@ -38,6 +39,7 @@ export type Parts = {
   forwarding: Forwarding
   /** Undefined: they are off. */
   functions: Functions | undefined
+  prerenders: Prerenders | undefined
   pool: Pick<RoutingPool, 'ask'>
   usage: Pick<Usage, 'count'>
   connections: Config['connections']

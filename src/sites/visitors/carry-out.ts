@@ -7,6 +7,7 @@ import type { ContentCache } from '../content/content-cache.ts'
 import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
 import { specOf } from '../functions/function-spec.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
+import type { Prerenders } from '../prerender/prerenders.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
 import { RoutingFault } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
@@ -22,7 +23,12 @@ export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 /** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. */
 export type Shown = { visit: Visit; site: OpenSite; deploymentId: string; isPreviewUrl: boolean; isProtected: boolean }
 
-type Means = { cache: ContentCache; forwarding: Forwarding; functions: Functions | undefined }
+type Means = {
+  cache: ContentCache
+  forwarding: Forwarding
+  functions: Functions | undefined
+  prerenders: Prerenders | undefined
+}
 
 /**
  * Carries out a decision. Gives the failure of a function that answered nothing. Throws ContentUnavailable before sending anything if a file is
@@ -47,7 +53,7 @@ export async function carryOut(
 }
 
 async function carryOutAll(
-  { cache, forwarding, functions }: Means,
+  { cache, forwarding, functions, prerenders }: Means,
   decision: Decision,
   shown: Shown,
   { raw, response }: Exchange,
@@ -60,6 +66,8 @@ async function carryOutAll(
     return undefined
   }
   const request = functionRequest(decision, rules, shown)
+  if (request !== undefined && decision.kind === 'prerender' && prerenders !== undefined)
+    return prerenders.answer(decision, request, { raw, response })
   if (request !== undefined && functions !== undefined) return functions.answer(request, { raw, response })
   drain(raw, response)
   await answerAlone(cache, decision, rules, shown, { raw, response })

@@ -1,6 +1,7 @@
 /** The sites server: answers visitors from its host facts and its file cache, without a database. docs/deploying-sites.md: Sites server. */
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { Logger } from 'pino'
 import { BadSetting } from '../../config.ts'
 import type { Deps } from '../../context.ts'
 import { isPublicAddress } from '../../platform/adapters/addresses.ts'
@@ -8,8 +9,9 @@ import { createDirectory } from '../../platform/adapters/directory.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { openEgress } from '../../platform/adapters/egress.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
-import { openContentCache } from '../content/content-cache.ts'
+import { type ContentCache, type FetchContent, openContentCache } from '../content/content-cache.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
+import { openPrerenders } from '../prerender/prerenders.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
 import { openFileSource } from '../snapshot/file-source.ts'
 import { openKnownHosts } from '../snapshot/known-hosts.ts'
@@ -46,9 +48,7 @@ export async function openSitesServer(
   createDirectory(folder)
   const stop = new AbortController()
   const source = openFileSource(controlPlane, token)
-  const onFault = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')
-  const cache = await openContentCache({ folder, budgetBytes: cacheBytes, fetch: source.fetch, onFault })
-  const known = await openKnownHosts({ origin: controlPlane, token, folder: join(folder, 'hosts'), log })
+  const cache = await openCache(folder, cacheBytes, source.fetch, log)
   const admission = openAdmission(controlPlane, token, log)
   const pool = openRoutingPool({
     spawn: () => new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS }),
@@ -57,19 +57,14 @@ export async function openSitesServer(
   const forwarding = openForwarding(egress, log)
   const usage = openUsage(controlPlane, token, log)
   const functions = options && (await openFunctionRuntime(options, { cache, controlPlane, token, letContinue, log }))
+  const prerenders = functions && (await openPrerenders({ functions, cache, folder, log }))
+  const known = await openKnownHosts({
+    ...{ origin: controlPlane, token, folder: join(folder, 'hosts'), log },
+    onLines: (lines) => prerenders?.take(lines),
+  })
   const { connections } = config
-  const parts = {
-    known,
-    admission,
-    sites: openSites(cache),
-    cache,
-    pool,
-    forwarding,
-    functions,
-    usage,
-    connections,
-    log,
-  }
+  const used = { known, admission, sites: openSites(cache), cache, pool, forwarding, functions, prerenders, usage }
+  const parts = { ...used, connections, log }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
@@ -80,8 +75,14 @@ export async function openSitesServer(
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
       await functions?.close()
+      await prerenders?.close()
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])
       await source.close()
     },
   }
+}
+
+function openCache(folder: string, budgetBytes: number, fetch: FetchContent, log: Logger): Promise<ContentCache> {
+  const onFault = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')
+  return openContentCache({ folder, budgetBytes, fetch, onFault })
 }

@@ -335,3 +335,19 @@ test('closing ends what is being fetched, notifies those who wait, and leaves no
   await waiting
   await assert.rejects(cache.open('acc_1', fileOf(bytes)), refusedWith('closed'))
 })
+
+test('bytes that this server made are kept like a file, once, and removed with their forms', async (t) => {
+  const folder = newFolder(t)
+  const cache = await openCache(t, { folder })
+  const bytes = Buffer.from('<p>made here</p>'.repeat(1000))
+  const file = fileOf(bytes)
+  const results = await Promise.all([cache.put('acc_1', file, bytes), cache.put('acc_1', file, bytes)])
+  assert.ok(results.includes(true))
+  assert.equal(await cache.put('acc_1', file, bytes), false)
+  assert.equal(await readText(cache, 'acc_1', file), bytes.toString())
+  await cache.encode('acc_1', file.sha256, 'br')
+  assert.deepEqual([cache.has('acc_1', file.sha256), cache.has('acc_2', file.sha256)], [true, false])
+  assert.equal(filesBelow(folder).length, 2)
+  await cache.remove('acc_1', file.sha256)
+  assert.deepEqual([cache.has('acc_1', file.sha256), filesBelow(folder), cache.used().files], [false, [], 0])
+})

@@ -1,0 +1,97 @@
+/** Collects the answer of a function in memory, within a budget. docs/prerendering.md: Rendering. */
+import type { OutgoingHttpHeaders } from 'node:http'
+import { Writable } from 'node:stream'
+import { FunctionFailure } from '../functions/faults.ts'
+import type { PageAnswer } from './keeping.ts'
+
+/** The largest page. */
+const MAX_PAGE = 10 * 1024 ** 2
+
+/** Bytes of pages that are being rendered, in all and of one account. */
+export type RenderBudget = {
+  take(account: string, bytes: number): boolean
+  giveBack(account: string, bytes: number): void
+}
+
+/** Creates a budget. */
+export function createRenderBudget(mostBytes: number, ofAccount: number): RenderBudget {
+  const held = new Map<string, number>()
+  let total = 0
+  return {
+    take(account, bytes) {
+      const own = (held.get(account) ?? 0) + bytes
+      if (own > ofAccount || total + bytes > mostBytes) return false
+      held.set(account, own)
+      total += bytes
+      return true
+    },
+    giveBack(account, bytes) {
+      const own = held.get(account)! - bytes
+      if (own > 0) held.set(account, own)
+      else held.delete(account)
+      total -= bytes
+    },
+  }
+}
+
+/** Takes the place of a visitor's response (`Answering`). */
+export class CollectedAnswer extends Writable {
+  headersSent = false
+  readonly #account: string
+  readonly #budget: RenderBudget
+  readonly #pieces: Buffer[] = []
+  #head: Omit<PageAnswer, 'body'> | undefined
+  #bytes = 0
+
+  constructor(account: string, budget: RenderBudget) {
+    super()
+    this.#account = account
+    this.#budget = budget
+    // The caller reads `errored`.
+    this.on('error', () => {})
+  }
+
+  writeHead(status: number, headers: OutgoingHttpHeaders): void {
+    const texts = Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value : String(value)] as const],
+    )
+    this.#head = { status, headers: Object.fromEntries(texts) }
+    this.headersSent = true
+  }
+
+  setHeader(): void {}
+
+  flushHeaders(): void {}
+
+  override _write(piece: Buffer, _: BufferEncoding, done: (error?: Error) => void): void {
+    const size = this.#bytes + piece.length
+    const failure = this.#failureAt(size, piece.length)
+    if (failure === undefined) {
+      this.#bytes = size
+      this.#pieces.push(piece)
+    }
+    done(failure)
+  }
+
+  #failureAt(size: number, more: number): FunctionFailure | undefined {
+    if (size > MAX_PAGE) return new FunctionFailure('FUNCTION_RESPONSE_PAYLOAD_TOO_LARGE', TOO_LARGE)
+    if (this.#budget.take(this.#account, more)) return undefined
+    return new FunctionFailure('FUNCTION_THROTTLED', 'too many large pages are rendered at the same time')
+  }
+
+  /** Returns the answer. Throws FunctionFailure if it did not come whole. */
+  whole(): PageAnswer {
+    if (this.errored instanceof FunctionFailure) throw this.errored
+    if (this.#head === undefined || !this.writableFinished)
+      throw new FunctionFailure('FUNCTION_INVOCATION_TIMEOUT', 'the page did not come whole', this.errored)
+    return { ...this.#head, body: Buffer.concat(this.#pieces, this.#bytes) }
+  }
+
+  /** The answer is needed no more. */
+  release(): void {
+    if (this.#bytes > 0) this.#budget.giveBack(this.#account, this.#bytes)
+    this.#bytes = 0
+  }
+}
+
+const TOO_LARGE = `a prerendered page has at most ${MAX_PAGE / 1024 ** 2} MiB`

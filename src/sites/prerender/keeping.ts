@@ -1,0 +1,105 @@
+/** Whether and for how long an answer of a function is kept as a page. docs/prerendering.md: Cacheable responses. */
+import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
+import type { Header, Prerender } from '../../delivery/protocol/routing-manifest.ts'
+import { browserCaching } from '../functions/invoke.ts'
+
+/** `headers`: as the function sent them, in lower case. */
+export type PageAnswer = { status: number; headers: Record<string, string | string[]>; body: Buffer }
+
+/** In ms; undefined: for ever. `staleMs` counts from the same time, and is not less. */
+type Lifetime = { freshMs: number | undefined; staleMs: number | undefined }
+/** `personal`: it may be meant for one visitor, so no other visitor gets it. */
+export type Keeping = { kind: 'keep'; lifetime: Lifetime } | { kind: 'pass' } | { kind: 'personal' }
+
+/** TABLE statuses that are kept. */
+const KEPT: ReadonlySet<number> = new Set([200, 203, 301, 302, 303, 307, 308, 404, 410])
+const MAX_SECONDS = 365 * 24 * 60 * 60
+const MAX_HEADER_CHARACTERS = 16 * 1024
+/** TABLE headers for caches of the platform. The first that is there counts (RFC 9213), and `Cache-Control` after them. */
+const TARGETED = ['vercel-cdn-cache-control', 'cdn-cache-control']
+
+/** Decides what becomes of an answer. */
+export function keepingOf({ status, headers }: PageAnswer, prerender: Prerender): Keeping {
+  const caching = textOf(headers['cache-control'])
+  const targeted = TARGETED.map((name) => headers[name]).find((value) => value !== undefined)
+  const said = directivesOf(targeted === undefined ? caching : textOf(targeted))
+  if (headers['set-cookie'] !== undefined || [said, directivesOf(caching)].some(isPersonal)) return { kind: 'personal' }
+  const isLarge = keptHeaders(headers).reduce((sum, { name, value }) => sum + name.length + value.length, 0)
+  if (!KEPT.has(status) || isLarge > MAX_HEADER_CHARACTERS) return { kind: 'pass' }
+  return { kind: 'keep', lifetime: lifetimeOf(said, targeted !== undefined, prerender) }
+}
+
+/** Returns how long the first page of an output counts. */
+export function lifetimeOfFirst(prerender: Prerender): Lifetime {
+  return lifetimeOf(new Map(), false, prerender)
+}
+
+function lifetimeOf(
+  said: ReadonlyMap<string, string>,
+  isTargeted: boolean,
+  { expiration, staleExpiration }: Prerender,
+): Lifetime {
+  const fresh = secondsOf(said.get('s-maxage')) ?? (isTargeted ? secondsOf(said.get('max-age')) : undefined)
+  const seconds = fresh ?? (expiration === false ? undefined : expiration)
+  if (seconds === undefined) return { freshMs: undefined, staleMs: undefined }
+  const more = secondsOf(said.get('stale-while-revalidate'))
+  const stale = more === undefined ? staleExpiration : seconds + more
+  return { freshMs: seconds * 1000, staleMs: stale === undefined ? undefined : Math.max(stale, seconds) * 1000 }
+}
+
+function secondsOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,10}$/.test(text) ? Math.min(Number(text), MAX_SECONDS) : undefined
+}
+
+function isPersonal(said: ReadonlyMap<string, string>): boolean {
+  return said.has('private') || said.has('no-store')
+}
+
+function directivesOf(text: string): Map<string, string> {
+  return new Map(
+    text.split(',').map((part) => {
+      const [name = '', value = ''] = part.trim().split('=', 2)
+      return [name.toLowerCase(), value.replaceAll('"', '')]
+    }),
+  )
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return [value ?? ''].flat().join(', ')
+}
+
+/** The header with the tags of a page. Visitors do not see it. */
+const TAGS_HEADER = 'x-next-cache-tags'
+const MAX_TAGS = 128
+const MAX_TAG = 256
+
+/** Returns the tags of an answer. */
+export function tagsOf(headers: PageAnswer['headers']): string[] {
+  const tags = textOf(headers[TAGS_HEADER]).split(',')
+  const kept = tags.map((tag) => tag.trim()).filter((tag) => tag !== '' && tag.length <= MAX_TAG)
+  return [...new Set(kept)].slice(0, MAX_TAGS)
+}
+
+/** TABLE headers that are of one answer, or for caches alone. */
+const NOT_KEPT: ReadonlySet<string> = new Set([
+  ...TARGETED,
+  TAGS_HEADER,
+  'age',
+  'cache-control',
+  'connection',
+  'date',
+  'etag',
+  'set-cookie',
+  'x-matched-path',
+  'x-vercel-cache',
+  'x-vercel-id',
+])
+
+/** Returns the headers that visitors of the page get. */
+export function keptHeaders(headers: PageAnswer['headers']): Header[] {
+  const listed = directivesOf(textOf(headers.connection))
+  const kept = Object.entries(headers).flatMap(([name, value]) =>
+    NOT_KEPT.has(name) || MESSAGE_HEADERS.has(name) || listed.has(name) ? [] : [{ name, value: textOf(value) }],
+  )
+  return [...kept, { name: 'cache-control', value: browserCaching(headers['cache-control']) }]
+}

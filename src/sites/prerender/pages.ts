@@ -1,0 +1,158 @@
+/** The kept pages in memory: their order of use, and what an account may have. Their bodies are in the file cache. docs/prerendering.md: Budget. */
+import type { Header } from '../../delivery/protocol/routing-manifest.ts'
+
+/**
+ * A kept page. `at`, `freshUntil` and `staleUntil` in ms since 1970; null: for ever. `isFirst`: the file of the output, which no function rendered since.
+ * `ownsBody`: the body is in the file cache for kept pages alone.
+ */
+export type Page = {
+  key: string
+  group: string | undefined
+  account: string
+  deploymentId: string
+  status: number
+  headers: Header[]
+  tags: string[]
+  contentType: string
+  body: { digest: string; size: number; isOwned: boolean }
+  at: number
+  freshUntil: number | null
+  staleUntil: number | null
+  isFirst: boolean
+  wasShown?: boolean
+}
+
+/** `group`: stale because another page of its group was renewed. `gone`: too old to be shown. */
+type Freshness = 'fresh' | 'stale' | 'group' | 'gone'
+
+export type Pages = {
+  /** Returns a page and marks it as used. */
+  use(key: string): Page | undefined
+  /** Keeps a page in the place of the one of its key. One that is too large for its account is not kept. */
+  keep(page: Page): void
+  drop(page: Page): void
+  dropDeployments(ids: ReadonlySet<string>): void
+  /** A page of this group was made at this time: older ones are stale. */
+  renewGroup(group: string, at: number): void
+  freshness(page: Page, now: number): Freshness
+  /** In the order of their use within an account, the oldest first. */
+  all(): Iterable<Page>
+  used(account: string): Space
+  /** Whether a kept page has this body. */
+  ownsBody(account: string, digest: string): boolean
+}
+
+type Space = { pages: number; bytes: number }
+export type PageBudget = { pages: number; ofAccount: Space }
+
+/** In memory a page takes about a kilobyte. */
+export const PAGE_BUDGET: PageBudget = { pages: 100_000, ofAccount: { pages: 20_000, bytes: 512 * 1024 ** 2 } }
+const BLOCK = 4096
+
+/** Pages in the order of their use, the oldest first. */
+type Own = { pages: Map<string, Page>; bytes: number }
+type Group = { at: number; pages: number }
+
+type Index = {
+  budget: PageBudget
+  pages: Map<string, Page>
+  accounts: Map<string, Own>
+  groups: Map<string, Group>
+  bodies: ReturnType<typeof countUses>
+}
+
+/** Creates the index. `release`: a body is not needed any more. */
+export function createPages(budget: PageBudget, release: (account: string, digest: string) => void): Pages {
+  const bodies = countUses(release)
+  const index: Index = { budget, pages: new Map(), accounts: new Map(), groups: new Map(), bodies }
+  const { pages, accounts, groups } = index
+  return {
+    use(key) {
+      const page = pages.get(key)
+      if (page === undefined) return undefined
+      const own = accounts.get(page.account)!
+      own.pages.delete(key)
+      own.pages.set(key, page)
+      return page
+    },
+    keep: (page) => keep(index, page),
+    drop: (page) => remove(index, page),
+    dropDeployments(ids) {
+      for (const page of [...pages.values()]) if (ids.has(page.deploymentId)) remove(index, page)
+    },
+    renewGroup(group, at) {
+      const known = groups.get(group)
+      if (known !== undefined) known.at = Math.max(known.at, at)
+    },
+    freshness(page, now) {
+      if (page.staleUntil !== null && now >= page.staleUntil) return 'gone'
+      if (page.group !== undefined && page.at < (groups.get(page.group)?.at ?? 0)) return 'group'
+      return page.freshUntil !== null && now >= page.freshUntil ? 'stale' : 'fresh'
+    },
+    all: () => accounts.values().flatMap((own) => own.pages.values()),
+    used: (account) => ({ pages: accounts.get(account)?.pages.size ?? 0, bytes: accounts.get(account)?.bytes ?? 0 }),
+    ownsBody: bodies.has,
+  }
+}
+
+function keep(index: Index, page: Page): void {
+  const { budget, pages, accounts, groups, bodies } = index
+  // Before the older page is removed, so that a body or a group that both have stays.
+  bodies.add(page)
+  if (page.group !== undefined) groups.getOrInsertComputed(page.group, () => ({ at: 0, pages: 0 })).pages++
+  const before = pages.get(page.key)
+  if (before !== undefined) remove(index, before)
+  const own = accounts.getOrInsertComputed(page.account, () => ({ pages: new Map(), bytes: 0 }))
+  pages.set(page.key, page)
+  own.pages.set(page.key, page)
+  own.bytes += bytesOf(page)
+  while (own.pages.size > budget.ofAccount.pages || own.bytes > budget.ofAccount.bytes) removeOldest(index, own)
+  while (pages.size > budget.pages) removeOldest(index, largest(accounts.values()))
+}
+
+function removeOldest(index: Index, own: Own): void {
+  const [oldest] = own.pages.values()
+  if (oldest !== undefined) remove(index, oldest)
+}
+
+function remove({ pages, accounts, groups, bodies }: Index, page: Page): void {
+  if (pages.get(page.key) !== page) return
+  pages.delete(page.key)
+  const own = accounts.get(page.account)!
+  own.pages.delete(page.key)
+  own.bytes -= bytesOf(page)
+  if (own.pages.size === 0) accounts.delete(page.account)
+  const group = page.group === undefined ? undefined : groups.get(page.group)
+  if (group !== undefined && --group.pages === 0) groups.delete(page.group!)
+  bodies.remove(page)
+}
+
+/** A body takes whole blocks of the disk. One of the output is there anyway. */
+function bytesOf({ headers, tags, body }: Page): number {
+  const texts = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0)
+  const tagged = tags.reduce((sum, tag) => sum + tag.length, 0)
+  return texts + tagged + (body.isOwned ? Math.max(1, Math.ceil(body.size / BLOCK)) * BLOCK : 0)
+}
+
+function largest(accounts: Iterable<Own>): Own {
+  return [...accounts].reduce((most, own) => (own.pages.size > most.pages.size ? own : most))
+}
+
+/** Pages of the same content share a body. */
+function countUses(release: (account: string, digest: string) => void) {
+  const counts = new Map<string, number>()
+  const nameOf = ({ account, body }: Page) => `${account}/${body.digest}`
+  return {
+    has: (account: string, digest: string) => counts.has(`${account}/${digest}`),
+    add(page: Page) {
+      if (page.body.isOwned) counts.set(nameOf(page), (counts.get(nameOf(page)) ?? 0) + 1)
+    },
+    remove(page: Page) {
+      if (!page.body.isOwned) return
+      const left = counts.get(nameOf(page))! - 1
+      if (left > 0) return void counts.set(nameOf(page), left)
+      counts.delete(nameOf(page))
+      release(page.account, page.body.digest)
+    },
+  }
+}

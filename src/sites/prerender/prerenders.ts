@@ -1,0 +1,236 @@
+/** Answers visitors by prerendered pages, and lets their functions render them again. docs/prerendering.md. */
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import type { FactLine } from '../../delivery/protocol/snapshot.ts'
+import { networkOf } from '../../platform/base/network.ts'
+import type { ContentCache } from '../content/content-cache.ts'
+import { ContentUnavailable } from '../content/content-fault.ts'
+import { FunctionFailure } from '../functions/faults.ts'
+import type { FunctionRequest, Functions } from '../functions/functions.ts'
+import { drain } from '../visitors/send.ts'
+import { firstPage, shellOf } from './first-pages.ts'
+import { storePages, takePages } from './page-file.ts'
+import { type PrerenderDecision, pageRequestOf } from './page-request.ts'
+import { createPages, PAGE_BUDGET, type Page, type PageBudget, type Pages } from './pages.ts'
+import { createRenderings, type PageOrder, type Rendered, type Renderings } from './renderings.ts'
+import { type CacheState, sendPage, sendRendered } from './send-page.ts'
+
+type Exchange = { raw: IncomingMessage; response: ServerResponse }
+
+export type Prerenders = {
+  /** Answers by a kept page or by the function of the page. Gives a failure and throws as `Functions.answer` does, and ContentUnavailable. */
+  answer(
+    decision: PrerenderDecision,
+    request: FunctionRequest,
+    exchange: Exchange,
+  ): Promise<FunctionFailure | undefined>
+  /** Takes changed facts: pages of deployments that are gone are dropped. */
+  take(lines: readonly FactLine[]): void
+  close(): Promise<void>
+}
+
+/** `folder`: of this process alone, for the pages that are there at the next start. */
+type Options = {
+  functions: Functions
+  cache: ContentCache
+  folder: string
+  log: Logger
+  budget?: PageBudget
+  now?: () => number
+}
+type State = { functions: Functions; cache: ContentCache; pages: Pages; renderings: Renderings } & {
+  now: () => number
+  /** Keys whose answers are for one visitor each, until this time. */
+  personal: Map<string, number>
+  /** Keys whose last renewal failed: not tried again until this time. */
+  paused: Map<string, number>
+}
+
+const PERSONAL_MS = 60_000
+const PAUSE_MS = 30_000
+const MAX_MARKS = 10_000
+
+/** Opens the prerendered pages of a sites server, with those of its last stop. */
+export async function openPrerenders(options: Options): Promise<Prerenders> {
+  const { functions, cache, folder, log, budget = PAGE_BUDGET, now = Date.now } = options
+  const pages = createPages(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
+  const renderings = createRenderings({ functions, cache, pages, now })
+  const state: State = { functions, cache, pages, renderings, now, personal: new Map(), paused: new Map() }
+  const before = await takePages(folder).catch((error) => {
+    log.warn({ err: error }, 'cannot read the stored list of pages; they are rendered again')
+    return []
+  })
+  for (const page of before) if (isThere(state, page)) pages.keep(page)
+  return {
+    async answer(decision, request, exchange) {
+      try {
+        return await answer(state, decision, request, exchange)
+      } catch (error) {
+        if (error instanceof FunctionFailure) return error
+        throw error
+      }
+    },
+    take(lines) {
+      const ids = new Set(lines.flatMap((line) => (line.kind === 'gone' && line.of === 'deployment' ? line.id : [])))
+      if (ids.size === 0) return
+      pages.dropDeployments(ids)
+      renderings.outdate((key) => ids.has(key.split(' ', 1)[0]!))
+    },
+    async close() {
+      await storePages(folder, pages.all()).catch((error) =>
+        log.warn({ err: error }, 'cannot store the list of pages on disk'),
+      )
+    },
+  }
+}
+
+async function answer(
+  state: State,
+  decision: PrerenderDecision,
+  request: FunctionRequest,
+  exchange: Exchange,
+): Promise<FunctionFailure | undefined> {
+  const { call, spec } = request
+  const { prerender } = decision
+  const { method } = call.request
+  if (isPartial(decision)) return state.functions.answer(request, exchange)
+  if (decision.bypasses || (method !== 'GET' && method !== 'HEAD') || isDraft(decision, request))
+    return state.functions.answer({ spec, call: { ...call, cached: 'BYPASS' } }, exchange)
+  drain(exchange.raw, exchange.response)
+  const asked = pageRequestOf(spec.deploymentId, decision, call.request)
+  const order = { ...request, decision, asked, asker: networkOf(call.ip ?? '') }
+  const token = call.request.headers.get('x-prerender-revalidate')
+  if (token !== undefined && isToken(token, prerender.bypassToken)) await renewOnDemand(state, order, token, exchange)
+  else await show(state, order, exchange)
+  return undefined
+}
+
+/** A page of which a part is rendered for each visitor: its function answers whole. */
+function isPartial({ prerender: { chain, fallback } }: PrerenderDecision): boolean {
+  return chain !== undefined || fallback?.contentType.startsWith('application/x-nextjs-pre-render') === true
+}
+
+/** Draft mode: an editor with this cookie sees what is not published. */
+function isDraft({ prerender: { bypassToken } }: PrerenderDecision, { call }: FunctionRequest): boolean {
+  const begin = '__prerender_bypass='
+  const pairs = (call.request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim())
+  return pairs.some((pair) => pair.startsWith(begin) && isToken(pair.slice(begin.length), bypassToken))
+}
+
+function isToken(given: string, token: string | undefined): boolean {
+  if (token === undefined) return false
+  const [one, other] = [Buffer.from(given), Buffer.from(token)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+/** `res.revalidate` of Next.js, and what asks like it. */
+async function renewOnDemand(state: State, order: PageOrder, token: string, exchange: Exchange): Promise<void> {
+  const ifGenerated = order.call.request.headers.get('x-prerender-revalidate-if-generated')
+  if (ifGenerated !== undefined && (state.pages.use(order.asked.key) ?? firstPage(order, state.now())) === undefined)
+    return void exchange.response.writeHead(404, { 'content-length': 0, 'x-vercel-cache': 'MISS' }).end()
+  const headers = { 'x-prerender-revalidate': token }
+  const more = ifGenerated === undefined ? {} : { 'x-prerender-revalidate-if-generated': ifGenerated }
+  state.paused.delete(order.asked.key)
+  const rendered = await state.renderings.renew(order, { ...headers, ...more })
+  settle(state, order, rendered)
+  await give(state, order, rendered, 'REVALIDATED', exchange)
+}
+
+async function show(state: State, order: PageOrder, exchange: Exchange): Promise<void> {
+  const { asked, decision } = order
+  const { fallback } = decision.prerender
+  const page = state.pages.use(asked.key) ?? keepFirst(state, order)
+  const freshness = page === undefined ? 'gone' : state.pages.freshness(page, state.now())
+  if (page !== undefined && freshness !== 'gone' && isThere(state, page)) {
+    if (freshness !== 'fresh') renewBehind(state, order)
+    if (await showPage(state, order, page, freshness === 'fresh', exchange)) return
+  }
+  if (page === undefined && fallback !== undefined && !isPersonal(state, order)) {
+    renewBehind(state, order)
+    return await sendPage(state.cache, shellOf(order, state.now()), order, 'PRERENDER', exchange, state.now())
+  }
+  await wait(state, order, exchange)
+}
+
+/** Returns false if its body was just removed from the file cache. */
+async function showPage(
+  state: State,
+  order: PageOrder,
+  page: Page,
+  isFresh: boolean,
+  exchange: Exchange,
+): Promise<boolean> {
+  const cached = page.isFirst && (!isFresh || !page.wasShown) ? 'PRERENDER' : isFresh ? 'HIT' : 'STALE'
+  page.wasShown = true
+  try {
+    await sendPage(state.cache, page, order, cached, exchange, state.now())
+    return true
+  } catch (error) {
+    if (!page.body.isOwned || !(error instanceof ContentUnavailable) || exchange.response.headersSent) throw error
+    state.pages.drop(page)
+    return false
+  }
+}
+
+/** The control plane has no file that a function made. */
+function isThere({ cache }: State, { account, body }: Page): boolean {
+  return !body.isOwned || cache.has(account, body.digest)
+}
+
+/** Waits for the page. One that may be meant for a single visitor is rendered for each. */
+async function wait(state: State, order: PageOrder, exchange: Exchange): Promise<void> {
+  const { rendered: waiting, isFirst } = isPersonal(state, order)
+    ? { rendered: state.renderings.alone(order), isFirst: true }
+    : state.renderings.join(order)
+  const shared = await waiting
+  const rendered = shared.keeping.kind === 'personal' && !isFirst ? await state.renderings.alone(order) : shared
+  settle(state, order, rendered)
+  await give(state, order, rendered, 'MISS', exchange)
+}
+
+function renewBehind(state: State, order: PageOrder): void {
+  const { key } = order.asked
+  if (state.renderings.isRunning(key) || (state.paused.get(key) ?? 0) > state.now()) return
+  state.renderings.join(order).rendered.then(
+    (rendered) => settle(state, order, rendered),
+    () => mark(state.paused, key, state.now() + PAUSE_MS),
+  )
+}
+
+/** What is not kept any more is not shown any more. */
+function settle(state: State, { asked: { key } }: PageOrder, { keeping }: Rendered): void {
+  if (keeping.kind === 'personal') mark(state.personal, key, state.now() + PERSONAL_MS)
+  else state.personal.delete(key)
+  const page = keeping.kind === 'keep' ? undefined : state.pages.use(key)
+  if (page !== undefined) state.pages.drop(page)
+}
+
+function isPersonal({ personal, now }: State, { asked }: PageOrder): boolean {
+  return (personal.get(asked.key) ?? 0) > now()
+}
+
+/** The oldest mark makes room: without it, a page is rendered once more. */
+function mark(marks: Map<string, number>, key: string, until: number): void {
+  marks.delete(key)
+  marks.set(key, until)
+  if (marks.size > MAX_MARKS) for (const oldest of marks.keys()) return void marks.delete(oldest)
+}
+
+async function give(
+  { cache, now }: State,
+  order: PageOrder,
+  { answer: rendered, page }: Rendered,
+  cached: CacheState,
+  exchange: Exchange,
+): Promise<void> {
+  if (page !== undefined && cache.has(page.account, page.body.digest))
+    return await sendPage(cache, page, order, cached, exchange, now())
+  sendRendered(rendered, order, cached, exchange)
+}
+
+function keepFirst(state: State, order: PageOrder): Page | undefined {
+  const page = firstPage(order, state.now())
+  if (page !== undefined) state.pages.keep(page)
+  return page
+}

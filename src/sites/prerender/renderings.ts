@@ -1,0 +1,171 @@
+/** Renders pages by their function: one at a time of each, for all who wait for it. docs/prerendering.md: Rendering. */
+import { createHash } from 'node:crypto'
+import type { ContentCache } from '../content/content-cache.ts'
+import { ContentUnavailable } from '../content/content-fault.ts'
+import { FunctionFailure } from '../functions/faults.ts'
+import type { FunctionRequest, Functions } from '../functions/functions.ts'
+import { CollectedAnswer, createRenderBudget } from './collect.ts'
+import { type Keeping, keepingOf, keptHeaders, type PageAnswer, tagsOf } from './keeping.ts'
+import type { PageRequest, PrerenderDecision } from './page-request.ts'
+import type { Page, Pages } from './pages.ts'
+
+/** `asker`: the network of the visitor who takes the turn. */
+export type PageOrder = FunctionRequest & { decision: PrerenderDecision; asked: PageRequest; asker: string }
+
+/** `page`: undefined where it is not kept. */
+export type Rendered = { answer: PageAnswer; keeping: Keeping; page: Page | undefined }
+
+export type Renderings = {
+  isRunning(key: string): boolean
+  /** Waits for the rendering of a page that runs, or starts one. Throws FunctionFailure. */
+  join(order: PageOrder): { rendered: Promise<Rendered>; isFirst: boolean }
+  /** Renders for one visitor, whatever else runs. */
+  alone(order: PageOrder): Promise<Rendered>
+  /** Renders again: what runs already is not kept. `headers`: more of them for the function. */
+  renew(order: PageOrder, headers: Record<string, string>): Promise<Rendered>
+  /** What is being rendered for these keys is given to those who wait, and not kept. */
+  outdate(isOutdated: (key: string) => boolean): void
+}
+
+type Running = { rendered: Promise<Rendered>; isOutdated: boolean }
+type Means = { functions: Pick<Functions, 'answer'>; cache: ContentCache; pages: Pages; now: () => number }
+type State = Means & { running: Map<string, Running>; budget: ReturnType<typeof createRenderBudget> }
+
+/** Bytes of pages that are being rendered, in all and of one account. */
+const MOST_BYTES = 128 * 1024 ** 2
+const OF_ACCOUNT = 32 * 1024 ** 2
+
+/** Creates the table of renderings. */
+export function createRenderings(means: Means): Renderings {
+  const state: State = { ...means, running: new Map(), budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT) }
+  const { running } = state
+  return {
+    isRunning: (key) => running.has(key),
+    join(order) {
+      const before = running.get(order.asked.key)
+      if (before !== undefined) return { rendered: before.rendered, isFirst: false }
+      return { rendered: start(state, order, {}), isFirst: true }
+    },
+    alone: (order) => renderAndKeep(state, order, {}, () => false),
+    renew(order, headers) {
+      const before = running.get(order.asked.key)
+      if (before !== undefined) before.isOutdated = true
+      return start(state, order, headers)
+    },
+    outdate(isOutdated) {
+      for (const [key, one] of running) {
+        if (!isOutdated(key)) continue
+        one.isOutdated = true
+        running.delete(key)
+      }
+    },
+  }
+}
+
+function start(state: State, order: PageOrder, headers: Record<string, string>): Promise<Rendered> {
+  const { key } = order.asked
+  const one: Running = { isOutdated: false, rendered: Promise.resolve() as never }
+  one.rendered = renderAndKeep(state, order, headers, () => one.isOutdated).finally(() => {
+    if (state.running.get(key) === one) state.running.delete(key)
+  })
+  state.running.set(key, one)
+  return one.rendered
+}
+
+async function renderAndKeep(
+  state: State,
+  order: PageOrder,
+  headers: Record<string, string>,
+  isOutdated: () => boolean,
+): Promise<Rendered> {
+  const { pages, now } = state
+  const at = now()
+  const collected = new CollectedAnswer(order.spec.account, state.budget)
+  try {
+    const answer = await render(state, order, headers, collected)
+    const keeping = keepingOf(answer, order.decision.prerender)
+    const body = keeping.kind === 'keep' && !isOutdated() ? await keepBody(state, order, answer.body) : undefined
+    if (keeping.kind !== 'keep' || body === undefined || isOutdated()) return { answer, keeping, page: undefined }
+    const { freshMs, staleMs } = keeping.lifetime
+    const page: Page = {
+      ...pageOf(order, answer.status, answer.headers),
+      ...{ body, at, isFirst: false, freshUntil: endOf(at, freshMs), staleUntil: endOf(at, staleMs) },
+    }
+    const before = pages.use(page.key)
+    pages.keep(page)
+    // One that another of its group made stale belongs to the round of that one.
+    const isOfRound = before !== undefined && pages.freshness(before, at) === 'group'
+    if (page.group !== undefined && !isOfRound) pages.renewGroup(page.group, at)
+    return { answer, keeping, page }
+  } finally {
+    collected.release()
+  }
+}
+
+async function render(
+  { functions }: State,
+  { spec, call, asked, asker, decision }: PageOrder,
+  headers: Record<string, string>,
+  collected: CollectedAnswer,
+): Promise<PageAnswer> {
+  const { prerender, invocation } = decision
+  const { path, search, routeMatches, headers: own } = asked
+  const failure = await functions.answer(
+    {
+      spec,
+      call: {
+        ...call,
+        ...{ path, ip: undefined, takesAsIs: true },
+        request: { ...call.request, method: 'GET', headers: new Map([...own, ...Object.entries(headers)]) },
+        invocation: { path, search, routeMatches, matchedPath: invocation.matchedPath, concretePath: path },
+      },
+    },
+    { raw: undefined, response: collected, asker },
+  )
+  if (failure !== undefined) throw failure
+  const answer = collected.whole()
+  if (answer.status >= 500 && !prerender.exposeErrBody)
+    throw new FunctionFailure('FUNCTION_INVOCATION_FAILED', `the page answered with status ${answer.status}`)
+  return answer
+}
+
+/** Returns undefined if the file cache cannot take it now. */
+async function keepBody(
+  { cache, pages }: State,
+  { spec: { account } }: PageOrder,
+  bytes: Buffer,
+): Promise<Page['body'] | undefined> {
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  try {
+    const isNew = await cache.put(account, { sha256: digest, size: bytes.length }, bytes)
+    return { digest, size: bytes.length, isOwned: isNew || pages.ownsBody(account, digest) }
+  } catch (error) {
+    if (!(error instanceof ContentUnavailable)) throw error
+    return undefined
+  }
+}
+
+/** Returns a page, but for its body and its times. */
+export function pageOf(
+  { spec, asked: { key, group } }: PageOrder,
+  status: number,
+  headers: PageAnswer['headers'],
+): Pick<Page, 'key' | 'group' | 'account' | 'deploymentId' | 'status' | 'headers' | 'tags' | 'contentType'> {
+  const { account, deploymentId } = spec
+  const contentType = String(headers['content-type'] ?? 'application/octet-stream')
+  return {
+    key,
+    group,
+    account,
+    deploymentId,
+    status,
+    headers: keptHeaders(headers),
+    tags: tagsOf(headers),
+    contentType,
+  }
+}
+
+/** Returns the end of a time from `at` on; null: without end. */
+export function endOf(at: number, ms: number | undefined): number | null {
+  return ms === undefined ? null : at + ms
+}

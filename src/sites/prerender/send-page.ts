@@ -1,0 +1,57 @@
+/** Sends a page to a visitor: as a static file where it is kept. docs/prerendering.md: States. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ContentCache } from '../content/content-cache.ts'
+import { answerHeaders } from '../functions/invoke.ts'
+import { newRequestId } from '../functions/request-id.ts'
+import { answerFile } from '../static/answer.ts'
+import type { PageAnswer } from './keeping.ts'
+import type { Page } from './pages.ts'
+import type { PageOrder } from './renderings.ts'
+
+type Exchange = { raw: IncomingMessage; response: ServerResponse }
+
+export type CacheState = 'HIT' | 'STALE' | 'PRERENDER' | 'MISS' | 'REVALIDATED'
+
+/** Sends a kept page: compressed, as a part, or as unchanged, as the visitor asks. Throws like `answerFile`. */
+export async function sendPage(
+  cache: ContentCache,
+  page: Page,
+  { call }: PageOrder,
+  cached: CacheState,
+  { response }: Exchange,
+  now: number,
+): Promise<void> {
+  const { request, rules, status, invocation } = call
+  const { digest, size } = page.body
+  const own = {
+    'x-vercel-cache': cached,
+    'x-matched-path': invocation.matchedPath,
+    age: String(Math.max(0, Math.floor((now - page.at) / 1000))),
+  }
+  response.setHeader('x-vercel-id', newRequestId())
+  await answerFile(cache, response, {
+    account: page.account,
+    request: { method: request.method, headers: request.headers },
+    // The path would name a download.
+    file: { path: '/', digest, size, contentType: page.contentType, status: status ?? page.status },
+    rules: {
+      ...rules,
+      headers: [...page.headers, ...rules.headers, ...Object.entries(own).map(([name, value]) => ({ name, value }))],
+    },
+  })
+}
+
+/** Sends a page that is not kept, to the visitor for whom it was rendered. */
+export function sendRendered(
+  { status: given, headers, body }: PageAnswer,
+  { call }: PageOrder,
+  cached: CacheState,
+  { response }: Exchange,
+): void {
+  const status = call.status ?? given
+  const isEmpty = status === 204 || status === 205 || status === 304
+  const merged = answerHeaders(headers, { id: newRequestId(), call }, false)
+  const length = isEmpty ? {} : { 'content-length': body.length }
+  response.writeHead(status, { ...merged, ...length, 'x-vercel-cache': cached })
+  response.end(isEmpty || call.request.method === 'HEAD' ? undefined : body)
+}

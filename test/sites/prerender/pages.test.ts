@@ -1,0 +1,91 @@
+/** The kept pages in memory, as pure functions of their calls. docs/prerendering.md. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createPages, type Page } from '../../../src/sites/prerender/pages.ts'
+
+const BUDGET = { pages: 6, ofAccount: { pages: 4, bytes: 10 * 4096 } }
+
+function pageOf(key: string, change: Partial<Page> = {}): Page {
+  return {
+    ...{ key, group: undefined, account: 'team_1', deploymentId: 'd1', status: 200, headers: [], tags: [] },
+    ...{ contentType: 'text/html', body: { digest: key, size: 10, isOwned: true } },
+    ...{ at: 100, freshUntil: 200, staleUntil: 300, isFirst: false },
+    ...change,
+  }
+}
+
+function open() {
+  const released: string[] = []
+  return { released, pages: createPages(BUDGET, (account, digest) => void released.push(`${account}/${digest}`)) }
+}
+
+test('a page is fresh, then stale, then gone', () => {
+  const { pages } = open()
+  pages.keep(pageOf('a'))
+  const page = pages.use('a')!
+  assert.deepEqual(
+    [199, 200, 299, 300].map((now) => pages.freshness(page, now)),
+    ['fresh', 'stale', 'stale', 'gone'],
+  )
+  assert.equal(pages.freshness(pageOf('b', { freshUntil: null, staleUntil: null }), 1e15), 'fresh')
+})
+
+test('a page that was renewed makes older ones of its group stale, and only those', () => {
+  const { pages } = open()
+  const [html, data, other] = [
+    pageOf('html', { group: 'g', freshUntil: null }),
+    pageOf('data', { group: 'g', freshUntil: null }),
+    pageOf('other', { group: 'h', freshUntil: null }),
+  ]
+  for (const page of [html, data, other]) pages.keep(page)
+  const renewed = { ...html, at: 150 }
+  pages.keep(renewed)
+  pages.renewGroup('g', 150)
+  assert.deepEqual(
+    [renewed, data, other].map((page) => pages.freshness(page, 160)),
+    ['fresh', 'group', 'fresh'],
+  )
+  pages.keep({ ...data, at: 155 })
+  assert.equal(pages.freshness(pages.use('data')!, 160), 'fresh')
+  assert.equal(
+    pages.freshness(pages.use('html')!, 160),
+    'fresh',
+    'two pages of a group do not renew each other for ever',
+  )
+})
+
+test('an account loses the pages that it used longest ago, by number and by bytes', () => {
+  const { pages, released } = open()
+  for (const key of ['a', 'b', 'c', 'd']) pages.keep(pageOf(key))
+  pages.use('a')
+  pages.keep(pageOf('e'))
+  assert.equal(pages.use('b'), undefined)
+  assert.ok(pages.use('a'))
+  assert.deepEqual(released, ['team_1/b'])
+  pages.keep(pageOf('large', { body: { digest: 'large', size: 9 * 4096, isOwned: true } }))
+  assert.deepEqual(pages.used('team_1'), { pages: 2, bytes: 10 * 4096 })
+  pages.keep(pageOf('too large', { body: { digest: 'x', size: 11 * 4096, isOwned: true } }))
+  assert.deepEqual([pages.use('too large'), pages.used('team_1')], [undefined, { pages: 0, bytes: 0 }])
+})
+
+test('above the budget of all, the account that has most gives way', () => {
+  const { pages } = open()
+  for (const key of ['a', 'b', 'c', 'd']) pages.keep(pageOf(key))
+  for (const key of ['x', 'y', 'z']) pages.keep(pageOf(key, { account: 'team_2' }))
+  assert.equal(pages.use('a'), undefined)
+  assert.deepEqual([pages.used('team_1').pages, pages.used('team_2').pages], [3, 3])
+})
+
+test('a body is released with the last page that has it, and one of the output never', () => {
+  const { pages, released } = open()
+  const body = { digest: 'same', size: 1, isOwned: true }
+  pages.keep(pageOf('a', { body }))
+  pages.keep(pageOf('b', { body, deploymentId: 'd2' }))
+  pages.keep(pageOf('a', { body }))
+  pages.keep(pageOf('file', { body: { digest: 'file', size: 1, isOwned: false } }))
+  assert.deepEqual([released, pages.ownsBody('team_1', 'same'), pages.ownsBody('team_1', 'file')], [[], true, false])
+  pages.dropDeployments(new Set(['d1']))
+  assert.deepEqual([released, [...pages.all()].map(({ key }) => key)], [[], ['b']])
+  pages.drop(pages.use('b')!)
+  assert.deepEqual([released, pages.used('team_1')], [['team_1/same'], { pages: 0, bytes: 0 }])
+})
