@@ -218,6 +218,8 @@ const BODIES: Record<string, object> = {
   operatorRevokeToken: { token: 'berth_unknown' },
   updateDeploymentExpiration: { expirationErrored: '1w' },
   updateProjectCrons: { enabled: false },
+  invalidateByTags: { tags: 'news,posts' },
+  dangerouslyDeleteByTags: { tags: ['news'] },
   updateProjectProtectionBypass: { generate: {} },
   linkProject: { type: 'github', repo: 'acme/web' },
   updateProjectBranch: { branch: 'trunk' },
@@ -267,6 +269,10 @@ const QUERIES: Record<string, string> = {
   putProjectEnvFile: 'target=preview',
   exportProjectEnv: 'target=preview',
   getDeploymentByUrl: 'url=web-1.apps.example.net',
+  purgeEdgeCache: 'projectIdOrName=web',
+  purgeDataCache: 'projectIdOrName=web',
+  invalidateByTags: 'projectIdOrName=web',
+  dangerouslyDeleteByTags: 'projectIdOrName=web',
 }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',

@@ -6,6 +6,7 @@ import { Nullable, OneOf } from '../../platform/schema/fields.ts'
 import type { DeploymentRecord, NameRecord, ProjectRecord } from '../../platform/verdict/facts.ts'
 import { closedProtection, coverageOf } from '../../platform/verdict/protection.ts'
 import { READERS } from '../../readers.ts'
+import { Purges, Settings } from './snapshot-project.ts'
 
 /** The protocol version. A reader refuses other versions and unknown kinds of lines, but ignores unknown fields. */
 export const SNAPSHOT_PROTOCOL = 1
@@ -63,20 +64,6 @@ const DeploymentLine = Type.Object({
   createdAt: Type.Optional(Type.Number()),
 })
 
-/** Settings for responses. Missing from older control planes. */
-const Settings = Type.Object({
-  directoryListing: Type.Optional(Type.Boolean()),
-  protectedSourcemaps: Type.Optional(Type.Boolean()),
-  optionsPaths: Type.Optional(Type.Array(Type.String())),
-  skewProtection: Type.Optional(
-    Type.Object({
-      maxAge: Type.Number(),
-      boundaryAt: Type.Optional(Type.Number()),
-      allowedDomains: Type.Optional(Type.Array(Type.String())),
-    }),
-  ),
-})
-
 /** A project with the scope of its protection, but without its secrets. */
 const ProjectLine = Type.Object({
   kind: Type.Literal('project'),
@@ -91,6 +78,7 @@ const ProjectLine = Type.Object({
     }),
   ),
   settings: Type.Optional(Settings),
+  purges: Type.Optional(Purges),
 })
 
 const GoneLine = Type.Object({
@@ -215,20 +203,36 @@ export function deploymentFacts({ kind: _, output = null, ...facts }: Deployment
 }
 
 /** Returns the line of a project. */
-export function projectLine({ id, paused, liveDeploymentId, protection, settings }: ProjectRecord): ProjectLine {
+export function projectLine({
+  id,
+  paused,
+  liveDeploymentId,
+  protection,
+  settings,
+  purges,
+}: ProjectRecord): ProjectLine {
   return {
     ...{ kind: 'project', id, paused, liveDeploymentId },
     ...(protection && { protection: coverageOf(protection) }),
     ...(settings && { settings }),
+    ...(purges && { purges }),
   }
 }
 
 /** Returns the facts of a project line. Protected projects stay closed: only the control plane grants access. */
-export function projectFacts({ id, paused, liveDeploymentId, protection, settings }: ProjectLine): ProjectRecord {
+export function projectFacts({
+  id,
+  paused,
+  liveDeploymentId,
+  protection,
+  settings,
+  purges,
+}: ProjectLine): ProjectRecord {
   return {
     ...{ id, paused, liveDeploymentId },
     protection: protection && closedProtection(protection),
     ...(settings?.protectedSourcemaps && { sourceMapProtection: closedProtection({ signIn: 'all' }) }),
     ...(settings && { settings }),
+    ...(purges && { purges }),
   }
 }

@@ -58,6 +58,8 @@ type CoreTables = {
     expiration_checked_at: number | null
     /** Whether its cron jobs run (projects/projects/crons.ts); null: not set. */
     crons_json: string | null
+    /** What was purged of its cached pages (platform/verdict/cache-purges.ts); null: nothing. */
+    purges_json: string | null
     created_at: number
     updated_stamp: number
   }

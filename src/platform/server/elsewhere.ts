@@ -34,8 +34,8 @@ const NO_MARKET =
 const NO_STORES =
   'Berth provides no databases and no file stores. Run them elsewhere, and keep their addresses in variables (docs/variables.md).'
 const NO_REMOTE_CACHE = 'Berth has no remote cache of builds. Point the build tool at a cache server of your own.'
-const NO_CACHE =
-  'Berth caches nothing of what it serves, so there is nothing to purge or invalidate. The proxy or the deployment has its own cache.'
+const NO_PICTURES =
+  'Berth caches no pictures. Purge pages by their tags: POST /v1/edge-cache/invalidate-by-tags (docs/prerendering.md).'
 const NO_OIDC =
   'Berth issues no OIDC tokens for projects. Give the build or the function a secret in a variable (docs/variables.md).'
 const NO_SECRETS =
@@ -115,8 +115,7 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/installations': NO_MARKET,
   '/storage': NO_STORES,
   '/artifacts': NO_REMOTE_CACHE,
-  '/edge-cache': NO_CACHE,
-  '/data-cache/purge-all': NO_CACHE,
+  '/edge-cache': NO_PICTURES,
   '/events': NO_EVENTS,
   '/aliases/:idOrAlias/protection-bypass': NO_LINKS,
   'DELETE /user': OPERATORS_REMOVE,

@@ -2,6 +2,7 @@
  * The records behind a host, and the decision what it serves. Pure: the edge and the sites server share it. docs/spec/proxies.md 3.7 has the order of
  * decisions.
  */
+import type { CachePurges } from './cache-purges.ts'
 import type { Protection } from './protection.ts'
 import type { SiteSettings } from './site-settings.ts'
 
@@ -64,6 +65,8 @@ export type ProjectRecord = {
   /** The protection of source maps where the site is public; absent: none. */
   sourceMapProtection?: Protection
   settings?: SiteSettings
+  /** What was purged of its cached pages; absent: nothing. */
+  purges?: CachePurges
 }
 
 const REDIRECT_STATUS = 307

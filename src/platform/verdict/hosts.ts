@@ -3,6 +3,7 @@
  * 100,000 domains is one change.
  */
 
+import type { CachePurges } from './cache-purges.ts'
 import {
   type DeploymentRecord,
   type NameRecord,
@@ -25,6 +26,7 @@ export type HostEntry = {
   isPreviewUrl?: boolean
   sourceMapGuard?: HostProtection
   settings?: SiteSettings
+  purges?: CachePurges
   version?: { environment: string; createdAt?: number }
 }
 export type HostProtection = { protection: Protection } & Pick<AccessAttempt, 'kind' | 'through'>
@@ -175,7 +177,7 @@ function isPreview(deployment: DeploymentRecord, project: ProjectRecord): boolea
 }
 
 function guardsOf(
-  { protection, sourceMapProtection, settings }: ProjectRecord,
+  { protection, sourceMapProtection, settings, purges }: ProjectRecord,
   preview: boolean,
   through: HostProtection['through'],
 ): Omit<HostEntry, 'serving' | 'isPreviewUrl'> {
@@ -184,6 +186,7 @@ function guardsOf(
     guard: protection && { protection, ...visit },
     ...(sourceMapProtection && { sourceMapGuard: { protection: sourceMapProtection, ...visit } }),
     ...(settings && { settings }),
+    ...(purges && { purges }),
   }
 }
 

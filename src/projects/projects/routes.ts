@@ -5,6 +5,7 @@ import { route } from '../../platform/http/route.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { CONNECT_REFUSALS, removeWebhook } from '../links/connect.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
+import { DeleteTags, deleteTags, invalidateTags, OfProject, Purged, PurgeTags, purgeAll } from './cache.ts'
 import { updateCrons } from './crons.ts'
 import { listProjects, projectListVersion } from './list.ts'
 import { hashProjectPassword, prepareProject, undoProject } from './password.ts'
@@ -189,5 +190,59 @@ export const projectRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Project,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/edge-cache/purge-all',
+    operationId: 'purgeEdgeCache',
+    summary: 'Purge the cached pages of a project',
+    tag,
+    needs: ['project:write'],
+    query: OfProject,
+    run: purgeAll,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Purged,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/data-cache/purge-all',
+    operationId: 'purgeDataCache',
+    summary: 'Purge the cached pages of a project, and render them without cached data',
+    tag,
+    needs: ['project:write'],
+    query: OfProject,
+    run: purgeAll,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Purged,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/edge-cache/invalidate-by-tags',
+    operationId: 'invalidateByTags',
+    summary: 'Make cached pages with one of these tags stale',
+    tag,
+    needs: ['project:write'],
+    query: OfProject,
+    body: PurgeTags,
+    run: invalidateTags,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Purged,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/edge-cache/dangerously-delete-by-tags',
+    operationId: 'dangerouslyDeleteByTags',
+    summary: 'Delete cached pages with one of these tags',
+    tag,
+    needs: ['project:write'],
+    query: OfProject,
+    body: DeleteTags,
+    run: deleteTags,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Purged,
   }),
 ]

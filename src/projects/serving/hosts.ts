@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import { cachePurgesOf } from '../../platform/verdict/cache-purges.ts'
 import type { DeploymentRecord, NameRecord, OutputFacts, ProjectRecord } from '../../platform/verdict/facts.ts'
 import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/protection.ts'
 import { siteSettingsOf } from '../../platform/verdict/site-settings.ts'
@@ -129,11 +130,12 @@ function outputFacts(text: string): OutputFacts {
 export async function readProjects(db: Queries, ids: readonly string[]): Promise<ProjectRecord[]> {
   const rows = await db
     .selectFrom('project')
-    .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'])
+    .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json', 'purges_json'])
     .where('id', 'in', ids)
     .execute()
   return rows.map((row) => {
     const settings = siteSettingsOf(row.settings_json)
+    const purges = cachePurgesOf(row.purges_json)
     const sourceMapProtection = sourceMapProtectionOf(row)
     return {
       id: row.id,
@@ -142,6 +144,7 @@ export async function readProjects(db: Queries, ids: readonly string[]): Promise
       protection: protectionOf(row),
       ...(sourceMapProtection && { sourceMapProtection }),
       ...(settings && { settings }),
+      ...(purges && { purges }),
     }
   })
 }

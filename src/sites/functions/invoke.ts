@@ -117,7 +117,7 @@ function requestHeaders({ id, call, length }: Sent): Record<string, string> {
   headers.forwarded = `for=${ip?.includes(':') ? `"[${ip}]"` : (ip ?? 'unknown')};host=${host};proto=${proto}`
   if (ip !== undefined) headers['x-vercel-forwarded-for'] = ip
   headers[ID_HEADER] = id
-  // Next.js caches its answers in memory for 10 seconds, unless it can tell one request from the next.
+  // Next.js caches its answers in memory for 10 seconds, unless each request has an id of its own.
   headers['x-invocation-id'] = id
   headers['x-matched-path'] = invocation.matchedPath
   if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches

@@ -17,7 +17,7 @@ export function shellOf(order: PageOrder, now: number): Page {
   const { freshMs, staleMs } = lifetimeOfFirst(prerender)
   return {
     ...pageOf(order, prerender.initialStatus ?? 200, { 'content-type': contentType, ...headers }),
-    ...{ body: { digest, size, isOwned: false }, at: now, isFirst: true },
+    ...{ body: { digest, size, isOwned: false }, at: now, number: 0, isFirst: true },
     freshUntil: freshMs === undefined ? null : now,
     staleUntil: endOf(now, staleMs),
   }

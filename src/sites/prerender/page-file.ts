@@ -8,7 +8,7 @@ import type { Page } from './pages.ts'
 
 const NAME = 'pages.ndjson'
 /** The version of a line. A list of another one is not read. */
-const VERSION = 1
+const VERSION = 2
 const LONGEST = 12 * 1024
 const PIECE = 64 * 1024
 

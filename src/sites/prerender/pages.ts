@@ -2,7 +2,7 @@
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 
 /**
- * A kept page. `at`, `freshUntil` and `staleUntil` in ms since 1970; null: for ever. `isFirst`: the file of the output, which no function rendered since.
+ * A kept page. `number`: of the last purge when it was rendered. `at`, `freshUntil` and `staleUntil` in ms since 1970; null: for ever. `isFirst`: the file of the output, which no function rendered since.
  * `ownsBody`: the body is in the file cache for kept pages alone.
  */
 export type Page = {
@@ -16,6 +16,7 @@ export type Page = {
   contentType: string
   body: { digest: string; size: number; isOwned: boolean }
   at: number
+  number: number
   freshUntil: number | null
   staleUntil: number | null
   isFirst: boolean

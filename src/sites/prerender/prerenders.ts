@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
+import { purgeOf } from '../../platform/verdict/cache-purges.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { FunctionFailure } from '../functions/faults.ts'
@@ -16,13 +17,15 @@ import { createPages, PAGE_BUDGET, type Page, type PageBudget, type Pages } from
 import { createRenderings, type PageOrder, type Rendered, type Renderings } from './renderings.ts'
 import { type CacheState, sendPage, sendRendered } from './send-page.ts'
 
+/** `purges`: what the control plane says of the project of the page. */
+type PageOrderRequest = FunctionRequest & Pick<PageOrder, 'purges'>
 type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
 export type Prerenders = {
   /** Answers by a kept page or by the function of the page. Gives a failure and throws as `Functions.answer` does, and ContentUnavailable. */
   answer(
     decision: PrerenderDecision,
-    request: FunctionRequest,
+    request: PageOrderRequest,
     exchange: Exchange,
   ): Promise<FunctionFailure | undefined>
   /** Takes changed facts: pages of deployments that are gone are dropped. */
@@ -88,7 +91,7 @@ export async function openPrerenders(options: Options): Promise<Prerenders> {
 async function answer(
   state: State,
   decision: PrerenderDecision,
-  request: FunctionRequest,
+  { purges, ...request }: PageOrderRequest,
   exchange: Exchange,
 ): Promise<FunctionFailure | undefined> {
   const { call, spec } = request
@@ -99,7 +102,7 @@ async function answer(
     return state.functions.answer({ spec, call: { ...call, cached: 'BYPASS' } }, exchange)
   drain(exchange.raw, exchange.response)
   const asked = pageRequestOf(spec.deploymentId, decision, call.request)
-  const order = { ...request, decision, asked, asker: networkOf(call.ip ?? '') }
+  const order = { ...request, decision, asked, purges, isPurged: false, asker: networkOf(call.ip ?? '') }
   const token = call.request.headers.get('x-prerender-revalidate')
   if (token !== undefined && isToken(token, prerender.bypassToken)) await renewOnDemand(state, order, token, exchange)
   else await show(state, order, exchange)
@@ -141,7 +144,9 @@ async function show(state: State, order: PageOrder, exchange: Exchange): Promise
   const { asked, decision } = order
   const { fallback } = decision.prerender
   const page = state.pages.use(asked.key) ?? keepFirst(state, order)
-  const freshness = page === undefined ? 'gone' : state.pages.freshness(page, state.now())
+  const purge = page && order.purges && purgeOf(order.purges, page)
+  const freshness = page === undefined ? 'gone' : (purge ?? state.pages.freshness(page, state.now()))
+  order.isPurged = purge !== undefined
   if (page !== undefined && freshness !== 'gone' && isThere(state, page)) {
     if (freshness !== 'fresh') renewBehind(state, order)
     if (await showPage(state, order, page, freshness === 'fresh', exchange)) return
@@ -191,7 +196,7 @@ async function wait(state: State, order: PageOrder, exchange: Exchange): Promise
 
 function renewBehind(state: State, order: PageOrder): void {
   const { key } = order.asked
-  if (state.renderings.isRunning(key) || (state.paused.get(key) ?? 0) > state.now()) return
+  if (state.renderings.isRunning(order) || (state.paused.get(key) ?? 0) > state.now()) return
   state.renderings.join(order).rendered.then(
     (rendered) => settle(state, order, rendered),
     () => mark(state.paused, key, state.now() + PAUSE_MS),

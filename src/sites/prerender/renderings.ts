@@ -1,5 +1,6 @@
 /** Renders pages by their function: one at a time of each, for all who wait for it. docs/prerendering.md: Rendering. */
 import { createHash } from 'node:crypto'
+import type { CachePurges } from '../../platform/verdict/cache-purges.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { FunctionFailure } from '../functions/faults.ts'
@@ -9,14 +10,21 @@ import { type Keeping, keepingOf, keptHeaders, type PageAnswer, tagsOf } from '.
 import type { PageRequest, PrerenderDecision } from './page-request.ts'
 import type { Page, Pages } from './pages.ts'
 
-/** `asker`: the network of the visitor who takes the turn. */
-export type PageOrder = FunctionRequest & { decision: PrerenderDecision; asked: PageRequest; asker: string }
+/** `asker`: the network of the visitor who takes the turn. `isPurged`: the page that is there was purged, so no data of before it counts. */
+export type PageOrder = FunctionRequest & {
+  decision: PrerenderDecision
+  asked: PageRequest
+  asker: string
+  purges: CachePurges | undefined
+  isPurged: boolean
+}
 
 /** `page`: undefined where it is not kept. */
 export type Rendered = { answer: PageAnswer; keeping: Keeping; page: Page | undefined }
 
 export type Renderings = {
-  isRunning(key: string): boolean
+  /** Whether a rendering runs that began after the last purge. */
+  isRunning(order: PageOrder): boolean
   /** Waits for the rendering of a page that runs, or starts one. Throws FunctionFailure. */
   join(order: PageOrder): { rendered: Promise<Rendered>; isFirst: boolean }
   /** Renders for one visitor, whatever else runs. */
@@ -27,7 +35,8 @@ export type Renderings = {
   outdate(isOutdated: (key: string) => boolean): void
 }
 
-type Running = { rendered: Promise<Rendered>; isOutdated: boolean }
+/** `number`: of the last purge when it began. */
+type Running = { rendered: Promise<Rendered>; isOutdated: boolean; number: number }
 type Means = { functions: Pick<Functions, 'answer'>; cache: ContentCache; pages: Pages; now: () => number }
 type State = Means & { running: Map<string, Running>; budget: ReturnType<typeof createRenderBudget> }
 
@@ -40,10 +49,11 @@ export function createRenderings(means: Means): Renderings {
   const state: State = { ...means, running: new Map(), budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT) }
   const { running } = state
   return {
-    isRunning: (key) => running.has(key),
+    isRunning: (order) => (running.get(order.asked.key)?.number ?? -1) >= numberOf(order),
     join(order) {
       const before = running.get(order.asked.key)
-      if (before !== undefined) return { rendered: before.rendered, isFirst: false }
+      if (before !== undefined && before.number >= numberOf(order)) return { rendered: before.rendered, isFirst: false }
+      if (before !== undefined) before.isOutdated = true
       return { rendered: start(state, order, {}), isFirst: true }
     },
     alone: (order) => renderAndKeep(state, order, {}, () => false),
@@ -64,7 +74,7 @@ export function createRenderings(means: Means): Renderings {
 
 function start(state: State, order: PageOrder, headers: Record<string, string>): Promise<Rendered> {
   const { key } = order.asked
-  const one: Running = { isOutdated: false, rendered: Promise.resolve() as never }
+  const one: Running = { isOutdated: false, rendered: Promise.resolve() as never, number: numberOf(order) }
   one.rendered = renderAndKeep(state, order, headers, () => one.isOutdated).finally(() => {
     if (state.running.get(key) === one) state.running.delete(key)
   })
@@ -80,6 +90,7 @@ async function renderAndKeep(
 ): Promise<Rendered> {
   const { pages, now } = state
   const at = now()
+  const number = numberOf(order)
   const collected = new CollectedAnswer(order.spec.account, state.budget)
   try {
     const answer = await render(state, order, headers, collected)
@@ -89,7 +100,7 @@ async function renderAndKeep(
     const { freshMs, staleMs } = keeping.lifetime
     const page: Page = {
       ...pageOf(order, answer.status, answer.headers),
-      ...{ body, at, isFirst: false, freshUntil: endOf(at, freshMs), staleUntil: endOf(at, staleMs) },
+      ...{ body, at, number, isFirst: false, freshUntil: endOf(at, freshMs), staleUntil: endOf(at, staleMs) },
     }
     const before = pages.use(page.key)
     pages.keep(page)
@@ -104,19 +115,25 @@ async function renderAndKeep(
 
 async function render(
   { functions }: State,
-  { spec, call, asked, asker, decision }: PageOrder,
+  { spec, call, asked, asker, decision, isPurged }: PageOrder,
   headers: Record<string, string>,
   collected: CollectedAnswer,
 ): Promise<PageAnswer> {
   const { prerender, invocation } = decision
   const { path, search, routeMatches, headers: own } = asked
+  const { bypassToken } = prerender
+  const demand = isPurged && bypassToken !== undefined ? { 'x-prerender-revalidate': bypassToken } : {}
   const failure = await functions.answer(
     {
       spec,
       call: {
         ...call,
         ...{ path, ip: undefined, takesAsIs: true },
-        request: { ...call.request, method: 'GET', headers: new Map([...own, ...Object.entries(headers)]) },
+        request: {
+          ...call.request,
+          method: 'GET',
+          headers: new Map([...own, ...Object.entries({ ...demand, ...headers })]),
+        },
         invocation: { path, search, routeMatches, matchedPath: invocation.matchedPath, concretePath: path },
       },
     },
@@ -163,6 +180,10 @@ export function pageOf(
     tags: tagsOf(headers),
     contentType,
   }
+}
+
+function numberOf({ purges }: PageOrder): number {
+  return purges?.last ?? 0
 }
 
 /** Returns the end of a time from `at` on; null: without end. */

@@ -82,7 +82,7 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
   if (staying === 'gone') return tell(exchange, named(pageAnswer('NOT_FOUND', 404, visitor), 'DEPLOYMENT_NOT_FOUND'))
   if (staying.isPrivate) keepPrivate(exchange.response)
   const { deploymentId } = staying
-  const shown = { visit, deploymentId, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
+  const shown = { visit, deploymentId, isProtected, isPreviewUrl: entry.isPreviewUrl === true, purges: entry.purges }
   await show(parts, { output: staying.output, entry }, shown, exchange)
 }
 

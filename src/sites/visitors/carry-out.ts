@@ -1,6 +1,7 @@
 /** Carries out a decision: sends a file, a redirect or a page. docs/deploying-sites.md: Sites server. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
+import type { CachePurges } from '../../platform/verdict/cache-purges.ts'
 import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.ts'
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
@@ -20,8 +21,15 @@ import type { Visit } from './visit.ts'
 
 export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
-/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. */
-export type Shown = { visit: Visit; site: OpenSite; deploymentId: string; isPreviewUrl: boolean; isProtected: boolean }
+/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. `purges`: of cached pages. */
+export type Shown = {
+  visit: Visit
+  site: OpenSite
+  deploymentId: string
+  isPreviewUrl: boolean
+  isProtected: boolean
+  purges?: CachePurges | undefined
+}
 
 type Means = {
   cache: ContentCache
@@ -67,7 +75,7 @@ async function carryOutAll(
   }
   const request = functionRequest(decision, rules, shown)
   if (request !== undefined && decision.kind === 'prerender' && prerenders !== undefined)
-    return prerenders.answer(decision, request, { raw, response })
+    return prerenders.answer(decision, { ...request, purges: shown.purges }, { raw, response })
   if (request !== undefined && functions !== undefined) return functions.answer(request, { raw, response })
   drain(raw, response)
   await answerAlone(cache, decision, rules, shown, { raw, response })

@@ -97,6 +97,10 @@ const ORACLE: Record<string, Needs> = {
   unlinkSharedEnvVariable: ENV_WRITE,
   // Custom environments are settings of the project.
   updateProjectCrons: PROJECT_WRITE,
+  purgeEdgeCache: PROJECT_WRITE,
+  purgeDataCache: PROJECT_WRITE,
+  invalidateByTags: PROJECT_WRITE,
+  dangerouslyDeleteByTags: PROJECT_WRITE,
   createCustomEnvironment: PROJECT_WRITE,
   getProjectCustomEnvironments: PROJECT_READ,
   getCustomEnvironment: PROJECT_READ,

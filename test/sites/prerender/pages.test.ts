@@ -9,7 +9,7 @@ function pageOf(key: string, change: Partial<Page> = {}): Page {
   return {
     ...{ key, group: undefined, account: 'team_1', deploymentId: 'd1', status: 200, headers: [], tags: [] },
     ...{ contentType: 'text/html', body: { digest: key, size: 10, isOwned: true } },
-    ...{ at: 100, freshUntil: 200, staleUntil: 300, isFirst: false },
+    ...{ at: 100, number: 0, freshUntil: 200, staleUntil: 300, isFirst: false },
     ...change,
   }
 }

@@ -1,8 +1,10 @@
 /** Prerendered pages before visitors: a sites server whose functions run. docs/prerendering.md. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { addPurge } from '../../../src/platform/verdict/cache-purges.ts'
 import { eventually } from '../../support/eventually.ts'
 import { functionOf, showFunctions } from '../functions/function-site.ts'
+import { project } from '../snapshot/lines.ts'
 import { sendRaw } from '../visitors/servers.ts'
 
 const TOKEN = 'a-token-that-nobody-can-guess-0001'
@@ -189,4 +191,40 @@ test('a body that a visitor sends to a page is not waited for', async (t) => {
     'GET /page HTTP/1.1\r\nhost: site.example\r\nconnection: close\r\ncontent-length: 100000000\r\n\r\n',
   )
   assert.match(reply, /^HTTP\/1.1 200 [\s\S]*x-vercel-cache: MISS/)
+})
+
+test('a page is purged by its tags or with all, also the file of the output, and what is being rendered then', async (t) => {
+  const { see, post, control } = await show(
+    t,
+    { expiration: false, fallback: 'page.prerender-fallback.html', initialHeaders: { 'x-next-cache-tags': 'a' } },
+    's-maxage=600',
+    {
+      'functions/page.prerender-fallback.html': 'page 0 of the build',
+    },
+  )
+  let purges = addPurge(undefined, 'stale', ['other'])
+  const purge = async (kind: 'stale' | 'gone', tags?: string[]) => {
+    purges = addPurge(purges, kind, tags)
+    control.change([project('p1', { purges })])
+  }
+  assert.equal((await see()).page, 'page 0')
+  await purge('stale', ['a'])
+  await eventually(async () => (await see()).page === 'page 1')
+  assert.equal((await see()).cached, 'HIT')
+  await post('hold')
+  const early = see({ 'x-prerender-revalidate': TOKEN })
+  await eventually(async () => (await post('hold')).text === '2')
+  await purge('gone', ['b'])
+  // The page of before goes once the sites server has the purge; a new rendering begins, whose number is 3.
+  const late: Promise<{ page: string }>[] = []
+  await eventually(async () => {
+    late.push(see())
+    return (await post('hold')).text === '3'
+  })
+  await post('go')
+  assert.equal((await early).page, 'page 2')
+  assert.equal((await late.at(-1)!).page, 'page 3')
+  assert.deepEqual([(await see()).page, (await see()).cached], ['page 3', 'HIT'])
+  await purge('gone')
+  await eventually(async () => (await see()).page === 'page 4')
 })

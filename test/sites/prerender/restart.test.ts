@@ -17,7 +17,7 @@ function pageOf(key: string, headers: Page['headers'] = []): Page {
   return {
     ...{ key, group: undefined, account: 'team_1', deploymentId: 'd1', status: 200, headers, tags: ['a'] },
     ...{ contentType: 'text/html', body: { digest: 'x', size: 10, isOwned: true } },
-    ...{ at: 100, freshUntil: null, staleUntil: 300, isFirst: false },
+    ...{ at: 100, number: 0, freshUntil: null, staleUntil: 300, isFirst: false },
   }
 }
 
@@ -37,9 +37,9 @@ test('the list of a stop is taken once, in its order, without what is too long',
 test('a list of another version, or something else, is removed', async (t) => {
   const folder = folderOf(t)
   const file = join(folder, 'pages.ndjson')
-  writeFileSync(file, '{"version":2}\n{"key":"a"}\n')
+  writeFileSync(file, '{"version":1}\n{"key":"a"}\n')
   assert.deepEqual(await takePages(folder), [])
-  writeFileSync(file, '{"version":1}\nno json\n')
+  writeFileSync(file, '{"version":2}\nno json\n')
   await assert.rejects(takePages(folder))
   assert.equal(existsSync(file), false)
 })

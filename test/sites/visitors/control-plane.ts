@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../../src/delivery/protocol/function-channel.ts'
-import { type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
+import { type FactLine, type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport, USAGE_PATH, type UsageLine } from '../../../src/delivery/protocol/usage-report.ts'
 import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
 import { deployment, name, project } from '../snapshot/lines.ts'
@@ -30,7 +30,7 @@ export type Offered = {
 export async function openControlPlane(
   t: TestContext,
   offered: Offered = {},
-): Promise<{ origin: string; asked: string[]; usage: UsageLine[] }> {
+): Promise<{ origin: string; asked: string[]; usage: UsageLine[]; change(lines: FactLine[]): void }> {
   const { config = {}, contents = {}, protection, check, host = SITE } = offered
   const { manifest, functionLists } = await validOutput(config, contents)
   const text = offered.manifest ?? JSON.stringify(manifest)
@@ -44,8 +44,15 @@ export async function openControlPlane(
   ]
   const end = { kind: 'end', version: 'abcdefgh.1.abcdefgh.1', lines: lines.length, more: false }
   const all = [{ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true }, ...lines, end]
+  const changes: string[] = []
+  let changed = 1
   const asked: string[] = []
   const usage: UsageLine[] = []
+  const change = (some: FactLine[]) => {
+    const head = { kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: false }
+    const last = { ...end, version: `abcdefgh.1.abcdefgh.${++changed}`, lines: some.length }
+    changes.push([head, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
+  }
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://control')
     asked.push(pathname)
@@ -55,6 +62,7 @@ export async function openControlPlane(
     if (pathname === USAGE_PATH) return void take(request, response, usage)
     if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
       return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    if (pathname === '/sites/v1/snapshot' && changes.length > 0) return response.end(changes.shift())
     if (pathname === '/sites/v1/snapshot') return void setTimeout(() => response.writeHead(304).end(), 500).unref()
     const file = files.get(pathname.split('/').at(-1)!)
     if (file === undefined) return response.writeHead(404).end('nothing here')
@@ -66,7 +74,7 @@ export async function openControlPlane(
     server.close()
     server.closeAllConnections()
   })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, usage }
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, usage, change }
 }
 
 async function take(request: IncomingMessage, response: ServerResponse, usage: UsageLine[]): Promise<void> {

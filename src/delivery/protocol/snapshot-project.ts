@@ -1,0 +1,31 @@
+/** What a line of the snapshot says of a project, in addition to its protection. docs/deploying-sites.md: Data of the sites server. */
+import { Type } from '../../platform/schema/builder.ts'
+import type { CachePurges } from '../../platform/verdict/cache-purges.ts'
+
+/** Settings for responses. Missing from older control planes. */
+export const Settings = Type.Object({
+  directoryListing: Type.Optional(Type.Boolean()),
+  protectedSourcemaps: Type.Optional(Type.Boolean()),
+  optionsPaths: Type.Optional(Type.Array(Type.String())),
+  skewProtection: Type.Optional(
+    Type.Object({
+      maxAge: Type.Number(),
+      boundaryAt: Type.Optional(Type.Number()),
+      allowedDomains: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+})
+
+/** What was purged of cached pages. Missing from older control planes. */
+export const Purges = Type.Object({
+  ...{ last: Type.Integer(), gone: Type.Integer(), stale: Type.Integer() },
+  tags: Type.Unsafe<CachePurges['tags']>({
+    type: 'object',
+    additionalProperties: {
+      type: 'array',
+      items: [{ type: 'integer' }, { enum: ['stale', 'gone'] }],
+      minItems: 2,
+      additionalItems: false,
+    },
+  }),
+})
