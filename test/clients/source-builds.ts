@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
+import { connect } from 'node:tls'
 import { readConfig } from '../../src/config.ts'
 import { tryBuilds } from '../../src/runner/open-runner.ts'
 import { eventually } from '../support/eventually.ts'
@@ -43,21 +44,29 @@ export async function startLaptop(t: TestContext, settings: Record<string, strin
   const { NODE_EXTRA_CA_CERTS } = process.env
   const home = await newHome(t, 'sqlite')
   const running = await startService(t, home, {
-    ...{ BERTH_BUILDS: works ? 'sandboxed' : 'trusted', BERTH_RUNNER_CACHE: CACHE, BERTH_SITES_PORT: '0' },
+    ...{ BERTH_BUILDS: works ? 'sandboxed' : 'trusted', BERTH_FUNCTIONS: works ? 'sandboxed' : 'trusted' },
+    ...{ BERTH_RUNNER_CACHE: CACHE, BERTH_SITES_PORT: '0' },
     ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }),
     ...settings,
   })
   const sites = () => /^berth sites listening on (\S+)$/m.exec(running.out())?.[1]
   await eventually(() => sites() !== undefined && running.out().includes('berth runner builds for'), running.out)
   const { token } = credentialsOf(home)
+  const authority = join(home.folder, 'tls', 'authority.pem')
+  // The certificate is made for the first connection, and the CLI reads the file at its start.
+  await eventually(() => {
+    const { hostname: host, port } = new URL(running.address)
+    const socket = connect({ host, port: Number(port), rejectUnauthorized: false })
+    socket.on('error', () => {}).on('secureConnect', () => socket.destroy())
+    return existsSync(authority)
+  })
   return {
     ...{ running, token },
     deploy: (folder: string, version = '64.0.2', words: string[] = []) =>
-      deploy(folder, { address: running.address, token, authority: join(home.folder, 'tls', 'authority.pem') }, [
-        programOf(version),
-        ...words,
-      ]),
-    page: (host: string, path = '/') => callEdgeAt(sites()!, path, { host }),
+      deploy(folder, { address: running.address, token, authority }, [programOf(version), ...words]),
+    page: (host: string, path = '/', headers: Record<string, string> = {}) =>
+      callEdgeAt(sites()!, path, { host, ...headers }),
+    sites: () => sites()!,
   }
 }
 
