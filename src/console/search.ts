@@ -26,7 +26,7 @@ export const searchScreens: readonly Screen[] = [
     path: '/console/search',
     name: 'consoleSearch',
     query: Query,
-    calls: ['searchAccount', 'getAuthUser'],
+    calls: ['searchAccount'],
     run: showSearch,
   }),
 ]
