@@ -20,7 +20,7 @@ export async function importEdge(file: string): Promise<unknown> {
   return module.exports
 }
 
-/** Undefined for an ES module: `import` and `export` are no syntax of CommonJS. */
+/** Undefined for an ES module: CommonJS has neither `import` nor `export`. */
 function asCommonJs(source: string, filename: string): ((...words: unknown[]) => void) | undefined {
   try {
     const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
@@ -41,7 +41,7 @@ function importModule(href: string): Promise<unknown> {
   return import(href)
 }
 
-/** `import module from './file.wasm?module'` gives a compiled module. */
+/** An import of `file.wasm?module` gives a compiled module. */
 function wasmModule(url: string): string {
   const file = JSON.stringify(url.replace(/\?module$/, ''))
   return `import { readFileSync } from 'node:fs'\nexport default new WebAssembly.Module(readFileSync(new URL(${file})))`

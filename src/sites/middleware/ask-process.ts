@@ -41,7 +41,7 @@ async function askFor(lease: Lease, sent: Sent, signal: AbortSignal): Promise<Di
   const answer = await lease.connections.pool.request({ ...requestOf(sent), signal }).catch(async (error) => {
     throw signal.aborted ? error : await failureOf(lease, error)
   })
-  // A body that ends early after all is an error of whoever reads it.
+  // The reader of a body that ends early has the error too.
   answer.body.on('error', () => {})
   const fault = faultIn(answer.headers)
   if (fault === undefined) return answer
