@@ -22,22 +22,22 @@ export type FunctionCall = {
 }
 
 type Exchange = { raw: IncomingMessage; response: ServerResponse }
-type Sent = { id: string; call: FunctionCall; body: AsyncIterable<Buffer> | undefined; length: string | undefined }
+/** `body`, `length`: where the visitor's body goes along. */
+export type Sent = {
+  id: string
+  call: FunctionCall
+  body: AsyncIterable<Buffer> | undefined
+  length: string | undefined
+}
 
 /**
  * Sends a request to a process and its answer to the visitor. `signal` ends it: the visitor left, or its time is over. Throws FunctionFailure and
  * RoutingFault before anything is sent to the visitor, and any error afterwards.
  */
 export async function invoke(lease: Lease, sent: Sent, exchange: Exchange, signal: AbortSignal): Promise<void> {
-  const { call, body } = sent
   const { response } = exchange
-  const options: Dispatcher.RequestOptions = {
-    method: call.request.method as Dispatcher.HttpMethod,
-    path: pathOf(call),
-    headers: requestHeaders(sent),
-    body: body === undefined ? null : Readable.from(body, { objectMode: false }),
-    signal,
-  }
+  const body = sent.body === undefined ? null : Readable.from(sent.body, { objectMode: false })
+  const options: Dispatcher.RequestOptions = { ...requestOf(sent), body, signal }
   // What is thrown to the client would reach the caller as an aborted request.
   let refused: Error | undefined
   try {
@@ -52,6 +52,17 @@ export async function invoke(lease: Lease, sent: Sent, exchange: Exchange, signa
   if (refused !== undefined) throw refused
 }
 
+/** The request to a process, without its body. */
+export function requestOf(sent: Sent): {
+  method: Dispatcher.HttpMethod
+  path: string
+  headers: Record<string, string>
+} {
+  const { call } = sent
+  const method = call.request.method as Dispatcher.HttpMethod
+  return { method, path: call.path + call.invocation.search, headers: requestHeaders(sent) }
+}
+
 /** Sends status and headers. Returns the error where that cannot be done. */
 function begin(
   response: ServerResponse,
@@ -59,8 +70,8 @@ function begin(
   statusCode: number,
   headers: Dispatcher.ResponseData['headers'],
 ): Error | undefined {
-  const fault = headers[FAULT_HEADER]
-  if (fault !== undefined) return new FunctionFailure('FUNCTION_INVOCATION_FAILED', String(fault))
+  const fault = faultIn(headers)
+  if (fault !== undefined) return fault
   try {
     const status = hasNoBody(statusCode) ? statusCode : (sent.call.status ?? statusCode)
     response.writeHead(status, answerHeaders(headers, sent, !hasNoBody(status)))
@@ -72,6 +83,12 @@ function begin(
   }
 }
 
+/** Returns the failure that a launcher answered in the place of its function. */
+export function faultIn(headers: Dispatcher.ResponseData['headers']): FunctionFailure | undefined {
+  const fault = headers[FAULT_HEADER]
+  return fault === undefined ? undefined : new FunctionFailure('FUNCTION_INVOCATION_FAILED', String(fault))
+}
+
 function nowhere(): Writable {
   return new Writable({ write: (_, __, done) => done() })
 }
@@ -79,15 +96,12 @@ function nowhere(): Writable {
 /** A connection may close a little before its process is known to have ended. */
 const END_MS = 500
 
-async function failureOf(lease: Lease, error: Error): Promise<FunctionFailure> {
+/** Returns what it means that a process sent no answer. */
+export async function failureOf(lease: Lease, error: Error): Promise<FunctionFailure> {
   if (error instanceof FunctionFailure) return error
   const hasEnded = await lease.hasEnded(END_MS)
   const code = hasEnded ? 'FUNCTION_INVOCATION_FAILED' : 'NO_RESPONSE_FROM_FUNCTION'
   return new FunctionFailure(code, error.message, error)
-}
-
-function pathOf({ path, invocation: { search } }: FunctionCall): string {
-  return path + search
 }
 
 function requestHeaders({ id, call, length }: Sent): Record<string, string> {
@@ -104,21 +118,22 @@ function requestHeaders({ id, call, length }: Sent): Record<string, string> {
   headers.forwarded = `for=${ip.includes(':') ? `"[${ip}]"` : ip};host=${host};proto=${proto}`
   headers['x-vercel-forwarded-for'] = ip
   headers[ID_HEADER] = id
-  headers['x-matched-path'] = invocation.matchedPath
+  if (invocation.matchedPath !== '') headers['x-matched-path'] = invocation.matchedPath
   if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
   if (length !== undefined) headers['content-length'] = length
   return headers
 }
 
 /** RFC 9110 6.4.1, 15.3.6. */
-function hasNoBody(status: number): boolean {
+export function hasNoBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304
 }
 
 /** TABLE response headers that are for caches of the platform, which has none for functions. */
 const FOR_CACHES: ReadonlySet<string> = new Set(['cdn-cache-control', 'vercel-cdn-cache-control'])
 
-function answerHeaders(
+/** The headers of an answer to the visitor: the function's, with those of the rules and of the platform. */
+export function answerHeaders(
   { connection, 'set-cookie': cookies, ...others }: Dispatcher.ResponseData['headers'],
   { id, call }: Sent,
   hasLength: boolean,
@@ -139,7 +154,7 @@ function answerHeaders(
   if (all.length > 0) merged['set-cookie'] = all
   merged[ID_HEADER] = id
   merged['x-vercel-cache'] = 'MISS'
-  merged['x-matched-path'] = call.invocation.matchedPath
+  if (call.invocation.matchedPath !== '') merged['x-matched-path'] = call.invocation.matchedPath
   // The length stays, so that a truncated body is detected.
   if (hasLength && others['content-length'] !== undefined) merged['content-length'] = String(others['content-length'])
   return merged
