@@ -38,16 +38,19 @@ export function dangerCard(title: string, what: Html | string, act: Html): Html 
 ${act}</section>`
 }
 
-/** Renders a button that needs a second click, for actions that cannot be undone or that remove access. Works without script. `look`: of the first click. */
+/**
+ * Renders a button that needs a second click, for actions that cannot be undone or that remove access. Works without script. `look`: of the first
+ * click; `asks`: what happens, where nothing around the button says it.
+ */
 export function confirmedButton(
   ctx: UserPageCtx,
   path: string,
   words: string,
-  { label, look = '', ...options }: ButtonOptions = {},
+  { label, look = '', asks, ...options }: ButtonOptions & { asks?: string } = {},
 ): Html {
   const second = { ...options, ...(label && { label }), look: look.includes('small') ? 'danger small' : 'danger' }
   return html`<details class="twice"><summary class="btn ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
-${button(ctx, path, words, second)}</details>`
+${asks && html`<p>${asks}</p>`}${button(ctx, path, words, second)}</details>`
 }
 
 /** Renders the search form of a list. `by`: a short placeholder for narrow screens. */

@@ -91,6 +91,7 @@ export async function consolePage(
   const tabs = place && tabsOf(place)
   return {
     ...page,
+    account: place !== undefined && 'account' in place ? place.account.slug : undefined,
     title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
     body: html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`,
     console: navigation(ctx, place, accounts),

@@ -8,7 +8,7 @@ import { Type } from '../platform/schema/builder.ts'
 import type { Kind, SearchResult, SearchResults } from '../projects/search/schema.ts'
 import { field, formErrorNotice, formErrorOf } from './action.ts'
 import { select } from './fields.ts'
-import { accountPath, consolePage, findAccountOfPath, projectPath } from './frame.ts'
+import { accountPath, consolePage, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
 import { homeSlug } from './project/list.ts'
 import type { Refused } from './refused.ts'
 
@@ -26,7 +26,7 @@ export const searchScreens: readonly Screen[] = [
     path: '/console/search',
     name: 'consoleSearch',
     query: Query,
-    calls: ['searchAccount', 'getAuthUser'],
+    calls: ['searchAccount'],
     run: showSearch,
   }),
 ]
@@ -42,6 +42,10 @@ const GROUPS: Record<
     words: 'Projects',
     to: (account, { name }) => projectPath(account, name),
     more: ({ account, q }) => `${accountPath(account)}?${new URLSearchParams({ search: q })}`,
+  },
+  deployment: {
+    words: 'Deployments',
+    to: (account, { id, project }) => deploymentPath(account, project!.name, id!),
   },
   domain: {
     words: 'Domains',
@@ -103,7 +107,7 @@ function searchForm(
 ): Html {
   const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
   return html`<form class="tools" action="/console/search" role="search" aria-label="Search an account">
-<div>${field('q', 'Name, key or email', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
+<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
 <button class="btn">Search</button>
 </form>`
@@ -111,7 +115,7 @@ function searchForm(
 
 function nothingAsked(): Html {
   return html`<div class="card empty"><h2>What are you looking for?</h2>
-<p>Search projects, domains, variable keys, members, integrations and apps by a part of their name.</p>
+<p>Search projects, domains, variable keys, members, integrations and apps by a part of their name, and deployments by id, URL, branch or commit.</p>
 <p class="soft small">Keyboard: press <kbd>/</kbd> or <kbd>Ctrl</kbd> <kbd>K</kbd> on any page.</p></div>`
 }
 

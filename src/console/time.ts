@@ -21,7 +21,9 @@ export function relativeTime(time: number, now: number): Html {
 function wordsOf(time: number, now: number): string {
   const unit = UNITS.find(([, ms]) => Math.abs(now - time) >= ms)
   if (unit === undefined) return time - now > AHEAD_MS ? 'in less than a minute' : 'just now'
-  return words.format(-Math.trunc((now - time) / unit[1]), unit[0])
+  // A token of 90 days ends "in 3 months", also a second later.
+  const passed = (now - time) / unit[1]
+  return words.format(-(passed < 0 ? Math.round(passed) : Math.trunc(passed)), unit[0])
 }
 
 function timeOf(time: number, text: string, grain = ''): Html {

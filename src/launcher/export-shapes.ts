@@ -20,7 +20,8 @@ type Shape = { name: string; make(exports: Exports, loaded: Loaded, options: Lau
 export const SHAPES: readonly Shape[] = [
   {
     name: 'an object with `fetch`',
-    make: (exports) => (isCallable(exports.fetch) ? byWeb(exports.fetch.bind(exports)) : undefined),
+    make: (exports, _, options) =>
+      isCallable(exports.fetch) ? byWeb(exports.fetch.bind(exports), options) : undefined,
   },
   {
     name: 'functions named by method',
@@ -28,8 +29,10 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     name: 'a default function of the web',
-    make: (_, { exported }, { webApi }) =>
-      isCallable(exported) && (webApi || takesOneArgument(exported)) ? byWeb(exported as WebHandler) : undefined,
+    make: (_, { exported }, options) =>
+      isCallable(exported) && (isOfTheWeb(options) || takesOneArgument(exported))
+        ? byWeb(exported as WebHandler, options)
+        : undefined,
   },
   {
     name: 'a default function `(req, res)`',
@@ -59,8 +62,18 @@ function isServer(value: unknown): value is Server {
   return value instanceof process.getBuiltinModule('node:http').Server
 }
 
-function byWeb(handler: WebHandler): Handler {
-  return (request, response) => answerByWeb(handler, request, response)
+function isOfTheWeb({ webApi, edge, middleware }: LauncherOptions): boolean {
+  return webApi || edge || middleware
+}
+
+function byWeb(handler: WebHandler, { middleware }: LauncherOptions): Handler {
+  const answering: WebHandler = middleware ? async (...given) => (await handler(...given)) ?? goOn() : handler
+  return (request, response) => answerByWeb(answering, request, response)
+}
+
+/** A middleware that returns nothing lets the request pass. */
+function goOn(): Response {
+  return new Response(null, { headers: { 'x-middleware-next': '1' } })
 }
 
 function byMethod(exports: Exports): Handler {

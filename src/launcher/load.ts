@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { importEdge } from './edge.ts'
 import { type Handler, type Loaded, SHAPES } from './export-shapes.ts'
 import { FunctionFault } from './faults.ts'
 import type { LauncherOptions } from './protocol.ts'
@@ -15,7 +16,7 @@ const MAX_DEFAULTS = 5
 export async function loadFunction(options: LauncherOptions): Promise<Handler> {
   const caught = catchListen()
   try {
-    const exported = await importEntry(join(options.folder, options.entrypoint))
+    const exported = await importEntry(join(options.folder, options.entrypoint), options.edge)
     if (isListener(exported)) exported.listen(0)
     const handler = handlerOf({ exported, listening: caught.server() }, options)
     if (handler !== undefined) return handler
@@ -37,16 +38,19 @@ function handlerOf(loaded: Loaded, options: LauncherOptions): Handler | undefine
   return undefined
 }
 
-async function importEntry(file: string): Promise<unknown> {
+async function importEntry(file: string, edge: boolean): Promise<unknown> {
   try {
-    const isScript = file.endsWith('.cjs')
-    let loaded: unknown = isScript ? createRequire(file)(file) : await import(pathToFileURL(file).href)
+    let loaded: unknown = edge ? await importEdge(file) : await importNode(file)
     // A compiled module has its default export within that of the module.
     for (let depth = 0; depth < MAX_DEFAULTS && Object(loaded).default; depth++) loaded = Object(loaded).default
     return loaded
   } catch (error) {
     throw new FunctionFault('LOAD_FAILED', error)
   }
+}
+
+function importNode(file: string): unknown {
+  return file.endsWith('.cjs') ? createRequire(file)(file) : import(pathToFileURL(file).href)
 }
 
 /** An application that is an object, such as Koa's. */

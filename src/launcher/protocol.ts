@@ -1,12 +1,14 @@
 /** What the launcher and the sites server say to each other. The launcher runs on older versions of Node.js, and imports `node:` alone. docs/functions.md: Launcher. */
 
-/** `socket`: what it dials. `folder`: where the files of the function are. `entrypoint`: a path in it. */
+/** `socket`: what it dials. `folder`: where the files of the function are. `entrypoint`: a path in it. `middleware`: it may return nothing. */
 export type LauncherOptions = {
   socket: string
   folder: string
   entrypoint: string
   helpers: boolean
   webApi: boolean
+  edge: boolean
+  middleware: boolean
 }
 
 /** Lines of JSON from the launcher, on the connection that it dials first. `pending`: promises of `waitUntil` that have not settled. */

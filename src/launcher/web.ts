@@ -1,7 +1,6 @@
 /** Requests and responses of Node.js as those of the web. One request at a time, no state of the module. docs/functions.md: Forms. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { FunctionFault } from './faults.ts'
 import { currentContext, originOf } from './request-context.ts'
@@ -51,7 +50,33 @@ export async function sendWeb(given: unknown, request: IncomingMessage, response
     return void response.end()
   }
   response.flushHeaders()
-  await pipeline(Readable.fromWeb(given.body as unknown as ReadableStream), response)
+  await sendBody(given.body as unknown as ReadableStream, request, response)
+}
+
+/** Ends a body that never ends once its visitor left: writing goes on in one tick, so no event says so in time. */
+async function sendBody(body: ReadableStream, { socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+  const reader = body.getReader()
+  const leave = () => void reader.cancel().catch(() => {})
+  response.once('close', leave)
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (response.destroyed || socket.destroyed) return leave()
+    if (done) break
+    if (!response.write(value)) await roomIn(response)
+  }
+  response.off('close', leave)
+  response.end()
+}
+
+/** Resolves when more can be written, or nothing any more. */
+function roomIn(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+  })
 }
 
 /** A framework may bring a class of its own. */

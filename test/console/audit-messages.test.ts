@@ -17,6 +17,7 @@ function kindsBeside(): string[] {
   )
   return sources.flatMap((source) => [
     ...[...source.matchAll(/\brecordWrite\(.*?, '([\w ]+)'/g)].map(([, kind]) => kind!),
+    ...[...source.matchAll(/\bauditAs: .*?'(\w+)'/g)].map(([, kind]) => kind!),
     ...[...source.matchAll(/\bappendAuditEntry\(ctx, \{[^}]*? type: '([\w -]+)'/g)].map(([, kind]) => kind!),
   ])
 }

@@ -24,12 +24,12 @@ const MARK = `(() => {
   shown.forEach((one, at) => one.setAttribute('data-stop', at))
   return shown.length
 })()`
-/** The stop where the focus is, and whether it is seen: it is in the window, and has a line around it. */
+/** The stop where the focus is, and whether it is seen: it is in the window, and has a line around it, or around the row that it stands for. */
 const WHERE = `(() => {
   const one = document.activeElement
   if (one === null || one === document.body) return undefined
   const { top, bottom, left, right, width, height } = one.getBoundingClientRect()
-  const { outlineStyle, outlineWidth } = getComputedStyle(one)
+  const { outlineStyle, outlineWidth } = getComputedStyle(one.closest('.hit:has(.to:focus-visible)') ?? one)
   return {
     stop: Number(one.getAttribute('data-stop') ?? -1),
     about: one.outerHTML.slice(0, 150),

@@ -9,11 +9,14 @@ import { unitOf } from './recipes.ts'
 
 const STRICT = ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp']
 
-/** TABLE unit -> what it runs, the exposure that it has at most, and lines that it has. A runner leaves its builds the namespaces of sandboxes. */
+/** Builds and functions need the namespaces of sandboxes. */
+const SANDBOXES = ['PrivateTmp', 'ProtectHome', 'ProtectKernelModules']
+
+/** TABLE unit -> what it runs, the exposure that it has at most, and lines that it has. */
 const UNITS = {
   'berth.service': { word: 'serve', most: 2, lines: STRICT },
-  'berth-sites.service': { word: 'sites', most: 2, lines: STRICT },
-  'berth-runner.service': { word: 'runner', most: 5.3, lines: ['PrivateTmp', 'ProtectHome', 'ProtectKernelModules'] },
+  'berth-sites.service': { word: 'sites', most: 5.3, lines: SANDBOXES },
+  'berth-runner.service': { word: 'runner', most: 5.3, lines: SANDBOXES },
 }
 const skip = canRun('systemd-analyze', '--version')
   ? false
@@ -55,14 +58,15 @@ for (const [unit, { word, most, lines }] of Object.entries(UNITS)) {
   })
 }
 
-test('the unit of a runner sets nothing that keeps a sandbox from starting, and gives it control groups', () => {
-  const said = Object.fromEntries(unitOf('deploy/berth-runner.service'))
-  for (const name of [
-    ...['DynamicUser', 'NoNewPrivileges', 'PrivateUsers', 'RestrictNamespaces', 'SystemCallFilter', 'RestrictSUIDSGID'],
-    ...['PrivateDevices', 'ProtectProc', 'ProcSubset', 'ProtectKernelTunables', 'ProtectKernelLogs'],
-    'ProtectControlGroups',
-  ])
-    assert.equal(said[name], undefined, name)
-  assert.equal(said.Delegate, 'memory pids cpu')
-  assert.equal(said.DeviceAllow, '/dev/net/tun rw')
-})
+for (const unit of ['berth-runner.service', 'berth-sites.service'])
+  test(`${unit} sets nothing that keeps a sandbox from starting, and gives it control groups`, () => {
+    const said = Object.fromEntries(unitOf(`deploy/${unit}`))
+    for (const name of [
+      ...['DynamicUser', 'NoNewPrivileges', 'PrivateUsers', 'RestrictNamespaces', 'SystemCallFilter'],
+      ...['RestrictSUIDSGID', 'PrivateDevices', 'ProtectProc', 'ProcSubset', 'ProtectKernelTunables'],
+      ...['ProtectKernelLogs', 'ProtectControlGroups'],
+    ])
+      assert.equal(said[name], undefined, name)
+    assert.equal(said.Delegate, 'memory pids cpu')
+    assert.equal(said.DeviceAllow, '/dev/net/tun rw')
+  })

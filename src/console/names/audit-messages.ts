@@ -43,6 +43,7 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   batchRemoveProjectEnv: 'deleted variables of the project %',
   restoreProjectEnv: 'restored the variable %',
   putProjectEnvFile: 'imported a .env file into the project %',
+  previewProjectEnvFile: 'previewed an import into the project %',
   getProjectEnv: 'revealed the variable %',
   filterProjectEnvs: 'revealed the variables of the project %',
   pullProjectEnv: 'pulled the variables of the project %',

@@ -55,7 +55,7 @@ ${dataTable(
       one,
     ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
 <td>${one.scopes.length === 0 ? 'None' : one.scopes.join(', ')}</td><td>${relativeTime(one.updatedAt, ctx.now)}</td>
-<td class="act">${confirmedButton(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'small' })}</td></tr>`,
+<td class="act">${confirmedButton(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'small', asks: `Remove ${one.name}? All its installations end, with their tokens and webhooks.` })}</td></tr>`,
   ),
   { none: 'No integrations registered.' },
 )}

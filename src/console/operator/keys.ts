@@ -58,7 +58,7 @@ ${dataTable(
     (one) => html`<tr><td><code>${one.id}</code></td>
 <td>${one.active ? state('good', 'Active') : state('idle', 'Older')}</td>
 <td>${one.references === 0 ? 'Nothing' : `Keys of ${one.references} projects`}</td>
-<td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'small' })}</td></tr>`,
+<td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'small', asks: 'It is deleted from the keyring. Backups from before the rotation need it, so keep a copy.' })}</td></tr>`,
   ),
   { none: 'No keys.' },
 )}`,

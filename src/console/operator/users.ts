@@ -179,7 +179,7 @@ async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params
   return operatorPage(ctx, 'people', {
     title: username,
     within: [],
-    body: html`${heading(username, stateOf(person))}
+    body: html`${heading(username, stateOf(person), html`<a class="btn" href="${operatorPath('audit')}?actor=${encodeURIComponent(person.id)}">Audit log of ${username}</a>`)}
 ${formErrorNotice(refused)}
 <section class="card in stack"><dl class="facts">
 <dt>Email</dt><dd>${person.email}</dd>
@@ -188,7 +188,7 @@ ${formErrorNotice(refused)}
 <dt>Plan</dt><dd>${person.plan}</dd>
 <dt>Created</dt><dd>${relativeTime(person.createdAt, ctx.now)}</dd>
 <dt>Last seen</dt><dd>${lastSeen(ctx, person)}</dd>
-<dt>Sessions</dt><dd>${sessions.length}</dd>
+<dt>Sessions</dt><dd>${sessions.length === 0 ? 'none' : html`<ul class="plain">${sessions.map(({ createdAt, usedAt }) => html`<li>signed in ${relativeTime(createdAt, ctx.now)}, last used ${relativeTime(usedAt, ctx.now)}</li>`)}</ul>`}</dd>
 <dt>Tokens</dt><dd>${tokens.length}</dd>
 </dl></section>
 <h2>Teams</h2>

@@ -4,7 +4,7 @@ import { icon } from '../../platform/pages/face/icons.ts'
 import { tile } from '../../platform/pages/face/initials.ts'
 import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { accountsOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
@@ -42,7 +42,7 @@ const ListQuery = Type.Object({
 const NewProject = Type.Object({ name: Type.Optional(Type.String()) })
 
 export const projectListScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: '/console', name: 'openConsole', calls: ['getAuthUser'], run: openConsole }),
+  consoleScreen({ method: 'GET', path: '/console', name: 'openConsole', calls: [], run: openConsole }),
   consoleScreen({
     method: 'GET',
     path: ACCOUNT,
@@ -74,13 +74,15 @@ async function openConsole(ctx: ConsoleCtx) {
   return { redirectTo: accountPath({ slug: await homeSlug(ctx) }) }
 }
 
-/** Returns the slug of the default team, or else of the user. Screens must declare `getAuthUser`. */
+/** Returns the slug of the account that this browser had open last; else of the default team, of the only team of a user without projects, or of the user. */
 export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
-  const { user } = await ctx.ask<{ user: { username: string; defaultTeamId: string | null } }>('getAuthUser')
-  const team = user.defaultTeamId
-    ? await ctx.db.selectFrom('account').select('slug').where('id', '=', user.defaultTeamId).executeTakeFirst()
-    : undefined
-  return team?.slug ?? user.username
+  const [personal, ...teams] = await accountsOf(ctx)
+  const open = [personal!, ...teams.filter((one) => one.lacks_factor === 0)]
+  const known =
+    open.find(({ slug }) => slug === ctx.lastAccount) ?? open.find(({ id }) => id === personal!.default_team_id)
+  if (known !== undefined) return known.slug
+  const isAlone = open.length === 2 && (await countProjects(ctx, personal!)) === 0
+  return open[isAlone ? 1 : 0]!.slug
 }
 
 async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {

@@ -147,13 +147,17 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const self = one.uid === ctx.user.userId
   return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">Not registered yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="badge">You</span>`}</td>
 <td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : sentenceCase(one.role)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
-${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called)}</td>`}</tr>`
+${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called, account.slug)}</td>`}</tr>`
 }
 
 /** Removing a member revokes tokens and disables installations, so it needs confirmation. Withdrawing an invitation does not. */
-function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string): Html {
+function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string, team: string): Html {
   if (!isMember) return button(ctx, `${path}/remove`, 'Withdraw', { label: `Withdraw: ${called}` })
-  return confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'small' })
+  return confirmedButton(ctx, `${path}/remove`, 'Remove', {
+    label: `Remove: ${called}`,
+    look: 'small',
+    asks: `Remove ${called} from ${team}? Their tokens for this team are revoked, and their installations are disabled.`,
+  })
 }
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {

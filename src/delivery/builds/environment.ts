@@ -1,6 +1,7 @@
 /** The environment of a build: variables of its project and of its create, and system variables. docs/building.md: Environment. */
 import type { Deps } from '../../context.ts'
 import { OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
+import { GIT_HOSTS } from '../../model/commit.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { type CreateEnv, openCreateEnv } from './create-env.ts'
@@ -47,7 +48,6 @@ const GIT: Readonly<Record<string, { git?: string; meta: string }>> = {
   VERCEL_GIT_REPO_SLUG: { meta: 'CommitRepo' },
   VERCEL_GIT_REPO_ID: { meta: 'CommitRepoId' },
 }
-const HOSTS = ['github', 'gitlab', 'bitbucket'] as const
 
 /** Returns what Berth says of a deployment, by the names of upstream. */
 export async function systemVariables(
@@ -98,7 +98,7 @@ async function productionDomain(db: Queries, project: Row<'project'>): Promise<s
 
 function gitVariables({ meta_json, git_branch }: Row<'deployment'>, git: CreateEnv['git']): Texts {
   const meta = JSON.parse(meta_json) as Texts
-  const host = HOSTS.find((name) => Object.keys(meta).some((field) => field.startsWith(`${name}Commit`)))
+  const host = GIT_HOSTS.find((name) => Object.keys(meta).some((field) => field.startsWith(`${name}Commit`)))
   const found: Texts = host === undefined ? {} : { VERCEL_GIT_PROVIDER: host }
   for (const [key, { git: field, meta: suffix }] of Object.entries(GIT)) {
     const value = (field && git[field]) || (host && meta[`${host}${suffix}`])

@@ -127,7 +127,6 @@ function bundleOf(name: string, config: Field, { files, links }: FunctionContent
   if (kind !== 'unsupported' && entrypoint !== '' && !isThere)
     refuseField(entry, `names ${entrypoint}, which is not in the function.`)
   if (kind === 'unsupported') notices.add('unsupported_runtime', `${name} (${unsupportedReason(runtime)})`)
-  else if (kind === 'edge') notices.add('edge_functions_not_run', name)
   else notices.add('functions_not_run', name)
   return { name, kind, runtime, entrypoint, ...abilitiesOf(config) }
 }

@@ -5,7 +5,6 @@ export type Notice = { code: NoticeCode; message: string }
 
 type NoticeCode =
   | 'functions_not_run'
-  | 'edge_functions_not_run'
   | 'unsupported_runtime'
   | 'middleware_not_run'
   | 'crons_not_run'
@@ -19,12 +18,10 @@ type NoticeCode =
 const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
   functions_not_run: (what, count) =>
     `${count === 1 ? 'The function' : `${count} functions`} (${what}) will not run: functions are off on this server. Visitors of these paths get status 501.`,
-  edge_functions_not_run: (what) =>
-    `Edge functions (${what}) will not run by this version. Visitors of their paths get status 501. Use the Node.js runtime.`,
   unsupported_runtime: (what) =>
     `Berth does not run these functions, now or later: ${what}. Visitors of their paths get status 501.`,
   middleware_not_run: (what) =>
-    `The middleware (${what}) will not run. Visitors of the paths that it matches get status 501.`,
+    `The middleware (${what}) will not run: functions are off on this server. Visitors of the paths that it matches get status 501.`,
   crons_not_run: (what, count) => `${count === 1 ? 'The cron job' : `${count} cron jobs`} (${what}) will not run.`,
   images_not_optimized: () => 'Images will not be resized: /_vercel/image and /_next/image answer status 501.',
   challenge_denies: (what) =>
@@ -38,12 +35,15 @@ const MAX_NAMED = 5
 
 export type NoticeList = { add(code: NoticeCode, what: string): void; list(): Notice[] }
 
-/** Collects notices and merges them into one sentence per kind. `runsFunctions`: whether those of Node.js run. */
+/** TABLE notices of what runs where functions are on. */
+const OF_FUNCTIONS: ReadonlySet<NoticeCode> = new Set<NoticeCode>(['functions_not_run', 'middleware_not_run'])
+
+/** Collects notices and merges them into one sentence per kind. `runsFunctions`: whether functions are on. */
 export function openNotices(runsFunctions: boolean): NoticeList {
   const places = new Map<NoticeCode, Set<string>>()
   return {
     add(code, what) {
-      if (code === 'functions_not_run' && runsFunctions) return
+      if (runsFunctions && OF_FUNCTIONS.has(code)) return
       const named = places.get(code) ?? new Set()
       places.set(code, named.add(what.slice(0, 100)))
     },

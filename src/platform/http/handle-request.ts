@@ -201,7 +201,8 @@ async function writeInTransaction(
     const spend = 'spend' in ctx ? ctx.spend : undefined
     if (route.fileBody === undefined) {
       const named = subjectId(answer ?? subject, input)
-      const eventBytes = await recordWrite(ctx, ctx.outgoing, route.operationId, named, fieldsOf(input.body))
+      const type = route.auditAs?.(answer) ?? route.operationId
+      const eventBytes = await recordWrite(ctx, ctx.outgoing, type, named, fieldsOf(input.body))
       rejectIfExceeded(await spend?.('audit-lines', 1), now, 'writes')
       rejectIfExceeded(await spend?.('event-bytes', eventBytes), now, 'bytes of events')
     }

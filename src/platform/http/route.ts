@@ -61,6 +61,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** The route revokes access of users: tokens, memberships. platform/access/user-write-lock.ts. */
   revokesAccess?: true
   emits?: readonly EventName[]
+  /** Type of the audit entry, where an answer is of something else than the operation: a dry run changes nothing. */
+  auditAs?(answer: Static<R>): string | undefined
   /** Errors of `load` and `run`, in addition to those of guards and every route. */
   refuses?: readonly RefusalKey[]
   /** The timer to run right after the commit. */

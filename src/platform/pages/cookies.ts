@@ -1,4 +1,4 @@
-/** The two cookies of the pages: for signed-in users and for anonymous sessions. */
+/** The cookies of the pages: of signed-in users, of anonymous sessions, and the account that a browser had open last. */
 import { createHmac } from 'node:crypto'
 import { singleHeader } from '../http/parse-request.ts'
 
@@ -8,11 +8,14 @@ export const CSRF_FIELD = 'form'
 /** Hidden field with a new value per rendered page; identifies duplicate submissions. */
 export const SUBMISSION_FIELD = 'once'
 
-/** Secrets of a browser: of its session, and of the forms of an anonymous session. */
-export type Secrets = { session: string | undefined; visit: string | undefined }
+/** Secrets of a browser: of its session, and of the forms of an anonymous session. `account`: the slug of the account that it had open last. */
+export type BrowserCookies = Record<'session' | 'visit' | 'account', string | undefined>
 
 const SESSION = 'berth_session'
 const VISIT = 'berth_visit'
+const ACCOUNT = 'berth_account'
+const SECRET_VALUE = /^(\w{43})[ \t]*$/
+const SLUG_VALUE = /^([\w.-]{1,100})[ \t]*$/
 
 /**
  * Returns the name of a cookie. `__Host-` binds it to this host, this path and https. Browsers refuse that over plain http, so on localhost the name
@@ -30,21 +33,25 @@ function isSecure(origin: string): boolean {
  * Reads the secrets of the `Cookie` header by the grammar of RFC 6265 4.2.1. Names are compared exactly, and only spaces and tabs are trimmed: a
  * subdomain may set a similar name, such as ours after U+00A0. A repeated name counts as absent.
  */
-export function readCookies(rawHeaders: readonly string[], origin: string): Secrets {
+export function readCookies(rawHeaders: readonly string[], origin: string): BrowserCookies {
   const pairs = (singleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => {
     const cut = pair.indexOf('=')
     return { name: pair.slice(0, Math.max(cut, 0)).replace(/^[ \t]+/, ''), value: pair.slice(cut + 1) }
   })
-  const secretIn = (name: string) => {
+  const cookieIn = (name: string, form: RegExp) => {
     const matches = pairs.filter((pair) => pair.name === cookieName(name, origin))
-    return matches.length === 1 ? /^(\w{43})[ \t]*$/.exec(matches[0]!.value)?.[1] : undefined
+    return matches.length === 1 ? form.exec(matches[0]!.value)?.[1] : undefined
   }
-  return { session: secretIn(SESSION), visit: secretIn(VISIT) }
+  return {
+    session: cookieIn(SESSION, SECRET_VALUE),
+    visit: cookieIn(VISIT, SECRET_VALUE),
+    account: cookieIn(ACCOUNT, SLUG_VALUE),
+  }
 }
 
 /** Returns the `Set-Cookie` headers with the longest lifetime of a session; null deletes a cookie, undefined keeps it. */
 export function writeCookies(
-  cookies: { session?: string | null | undefined; visit?: string | null | undefined },
+  cookies: { session?: string | null | undefined; visit?: string | null | undefined; account?: string | undefined },
   origin: string,
   lastMs: number,
 ): string[] {
@@ -56,7 +63,7 @@ export function writeCookies(
           `${cookieName(name, origin)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${value === null ? 0 : age}` +
             (isSecure(origin) ? '; Secure' : ''),
         ]
-  return [...line(SESSION, cookies.session), ...line(VISIT, cookies.visit)]
+  return [...line(SESSION, cookies.session), ...line(VISIT, cookies.visit), ...line(ACCOUNT, cookies.account)]
 }
 
 /** Returns the CSRF token of a session or anonymous session. */

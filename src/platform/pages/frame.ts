@@ -16,6 +16,7 @@ import {
 } from './assets/assets.ts'
 import { CSRF_FIELD } from './cookies.ts'
 import { HARBOR_DRAWING, MARK_DRAWING } from './face/drawings.ts'
+import { withFocus } from './face/focus.ts'
 import { escapeText, type Html, html, stripBidiControls } from './html.ts'
 
 export type Page = {
@@ -26,6 +27,8 @@ export type Page = {
   images?: string | undefined
   /** Form targets outside this service. */
   formsTo?: string | undefined
+  /** Slug of the account that it belongs to. The browser comes back to it. docs/console.md: URLs. */
+  account?: string | undefined
   /** Navigation of a console page, which also has the console's scripts. */
   console?: Html
   /** Without script: seconds after which a console page reloads, because its content is in progress. */
@@ -73,9 +76,10 @@ export type DocumentOptions = {
 
 /** Renders the complete document. */
 export function showDocument(page: Page, { user, csrfToken, nonce, stamp }: DocumentOptions): string {
-  if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
-  const head = `${FULL_RELOAD_META}${scriptTags(page)}`
-  return documentOf(page.title, head, gateBody(page.body, user, csrfToken))
+  const shown = { ...page, body: withFocus(page.body) }
+  if (shown.console !== undefined) return showConsole(shown, shown.console, nonce, stamp)
+  const head = `${FULL_RELOAD_META}${scriptTags(shown)}`
+  return documentOf(shown.title, head, gateBody(shown.body, user, csrfToken))
 }
 
 /** A page outside the console: a column of forms, and before sign-in the harbor next to it. */

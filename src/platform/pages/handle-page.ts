@@ -207,10 +207,10 @@ function readingFor(deps: Deps, guest: BrowserSession, now: number): PageCtx {
 function contextFor(
   deps: Deps,
   db: Queries,
-  { user, csrfToken, address, agent }: BrowserSession,
+  { user, csrfToken, address, agent, account }: BrowserSession,
 ): Omit<PageCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: user?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, user, csrfToken, submissionId: randomText(16), address, agent }
+  return { actor, db, deps, user, csrfToken, submissionId: randomText(16), address, agent, lastAccount: account }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {
@@ -226,7 +226,8 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : (result.anonymousSession ?? guest.newVisit)
-  const cookies = writeCookies({ session, visit }, deps.origin(), deps.config.sessions.lastMs)
+  const account = 'title' in result && result.account !== guest.account ? result.account : undefined
+  const cookies = writeCookies({ session, visit, account }, deps.origin(), deps.config.sessions.lastMs)
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
     ...pageHeaders('title' in result ? result : undefined, nonce),

@@ -29,6 +29,8 @@ export type PageCtx = OperatorCtx & {
   /** Client address, for which failures are counted. */
   address: string
   agent: string | undefined
+  /** Slug of the account that this browser had open last; not checked. */
+  lastAccount: string | undefined
   /** CSRF token of this session: `csrfFields`. */
   csrfToken: string
   /** Identifies duplicate submissions of the forms of this page; new per rendered page. */

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../../context.ts'
+import { commitFieldNames } from '../../model/commit.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
@@ -9,8 +10,6 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 export const MAX_SORTED_MATCHES = 500
 const MAX_FILTERS = 20
 const PREFIX = 'meta-'
-
-const COMMIT_FIELDS = ['githubCommitSha', 'gitlabCommitSha', 'bitbucketCommitSha'] as const
 
 /** A filter: the deployment has one of these marks. */
 type Marks = readonly string[]
@@ -47,7 +46,7 @@ export function metaFilters(query: { sha?: string }): Marks[] {
   const pairs = Object.entries(query).filter(([name]) => name.startsWith(PREFIX))
   const marks = pairs.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
   const { sha } = query
-  if (sha !== undefined) marks.push(COMMIT_FIELDS.map((field) => markOf(field, sha)))
+  if (sha !== undefined) marks.push(commitFieldNames('CommitSha').map((field) => markOf(field, sha)))
   if (marks.length > MAX_FILTERS) {
     refuse('bad_request', `Invalid request: a list is filtered by at most ${MAX_FILTERS} fields of the meta.`)
   }

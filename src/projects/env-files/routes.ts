@@ -34,6 +34,7 @@ export const envFileRoutes = [
     guards: [accountInGoodStanding, notInTransfer],
     prepare: prepareImport,
     run: importEnvFile,
+    auditAs: ({ dryRun }) => (dryRun ? 'previewProjectEnvFile' : undefined),
     emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
     refuses: ['not_found', 'env_plan_changed', ...CREATE_ENV_REFUSALS],
     status: 200,

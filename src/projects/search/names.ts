@@ -96,7 +96,8 @@ function firstOf<T extends { name: string }>(rows: readonly T[], text: string, c
   return exactFirst(rows, text, ({ name }) => name).slice(0, count)
 }
 
-async function withProjects(
+/** Adds the project of each row, in their order. */
+export async function withProjects(
   ctx: Ctx,
   rows: readonly { name: string; project_id: string }[],
 ): Promise<FinderResult['found']> {

@@ -8,7 +8,7 @@ export const searchRoutes = [
     path: '/v1/search',
     operationId: 'searchAccount',
     summary:
-      'Find projects, domains, keys of variables, users, integrations and apps of an account by a part of their names',
+      'Find projects, deployments, domains, keys of variables, users, integrations and apps of an account by a part of their names',
     tag: 'accounts',
     needs: ['team:read'],
     query: SearchQuery,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 
-export const KINDS = ['project', 'domain', 'variable', 'person', 'integration', 'app'] as const
+export const KINDS = ['project', 'deployment', 'domain', 'variable', 'person', 'integration', 'app'] as const
 export type Kind = (typeof KINDS)[number]
 
 export const MAX_RESULTS_PER_KIND = 20
@@ -29,17 +29,27 @@ export const SearchResult = Type.Object(
   {
     kind: OneOf(...KINDS),
     name: Type.String({
-      description: 'of a project or a domain, the key of a variable, a username, the slug of an integration or an app',
+      description:
+        'of a project or a domain, the host name of a deployment, the key of a variable, a username, the slug of an integration or an app',
     }),
-    title: Type.Optional(Type.String({ description: 'the display name of a user, an integration or an app' })),
+    title: Type.Optional(
+      Type.String({
+        description:
+          'the display name of a user, an integration or an app; the first line of the commit message of a deployment',
+      }),
+    ),
     email: Type.Optional(Type.String({ description: 'of a user' })),
     id: Type.Optional(
       Type.String({
-        description: 'of a project, a user, an installation or an app. A key has no id: it may have several values',
+        description:
+          'of a project, a deployment, a user, an installation or an app. A key has no id: it may have several values',
       }),
     ),
     project: Type.Optional(
-      Type.Object({ id: Type.String(), name: Type.String() }, { description: 'the project of a domain or a variable' }),
+      Type.Object(
+        { id: Type.String(), name: Type.String() },
+        { description: 'the project of a deployment, a domain or a variable' },
+      ),
     ),
   },
   { title: 'SearchResult' },

@@ -1,6 +1,7 @@
 /** Search over an account's resources that the caller can see, with a bounded number of rows. docs/console.md: Search. */
 import type { Ctx, Input } from '../../context.ts'
 import type { Permission } from '../../platform/permissions/roles.ts'
+import { findDeployments } from './deployments.ts'
 import type { Finder } from './finder.ts'
 import { findDomains, findProjects } from './names.ts'
 import { findApps, findIntegrations, findPeople } from './people-and-integrations.ts'
@@ -12,6 +13,7 @@ const DEFAULT_LIMIT = 5
 /** TABLE kind → its finder, and required permissions in addition to `team:read`, like those of its list. */
 const FINDERS: Record<Kind, { needs: readonly Permission[]; find: Finder }> = {
   project: { needs: ['project:read'], find: findProjects },
+  deployment: { needs: ['project:read'], find: findDeployments },
   domain: { needs: ['project:read'], find: findDomains },
   variable: { needs: ['env:read', 'project:read'], find: findVariables },
   person: { needs: [], find: findPeople },

@@ -16,8 +16,8 @@ const CHOSEN = [...NAMES.map((name) => `-name ${name}`), ...PATHS.map((path) => 
 const FIND = `find . -xdev -maxdepth ${DEPTH} \\( -path ./.vercel/output -o -name .git \\) -prune -o -type d \\( ${CHOSEN} \\) -prune`
 
 const PACK = `${FIND} -print0 | nice -n 15 tar -c --null -T - -f -`
-/** What the source has stays. Rights are those of the user, as of what a build writes. */
-const UNPACK = 'umask 022; exec tar -x --skip-old-files --no-same-owner -f -'
+/** What the source has stays. Rights are those of the user, as of what a build writes. It reads to the end, because a write to a tar that has ended fails. */
+const UNPACK = 'umask 022; exec tar -x --ignore-zeros --skip-old-files --no-same-owner -f -'
 const REMOVE = `${FIND} -exec rm -rf -- {} +`
 
 export class NothingToKeep extends Error {}

@@ -76,6 +76,8 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
     entrypoint: bundle.entrypoint,
     helpers: bundle.helpers,
     webApi: bundle.webApi,
+    edge: bundle.kind === 'edge',
+    middleware: spec.role === 'middleware',
   }
   const program = node.folder === undefined ? node.program : sandbox.inside(node.program)
   const main = join(sandbox.inside(launcher), 'main.mjs')

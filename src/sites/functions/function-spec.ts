@@ -1,9 +1,10 @@
 /** A function of one deployment. */
 import type { FunctionBundle } from '../../delivery/protocol/routing-manifest.ts'
 
-/** `key`: names it among all. `account`: whose files they are. */
+/** `key`: names it among all. `account`: whose files they are. `role`: a function that is asked as a middleware has a process of its own for that. */
 export type FunctionSpec = {
   key: string
+  role: 'function' | 'middleware'
   account: string
   deploymentId: string
   bundle: FunctionBundle & { files: NonNullable<FunctionBundle['files']> }
@@ -15,10 +16,15 @@ const [MEMORY, MAX_DURATION] = [512, 60]
 const LONGEST = 300
 
 /** Returns the function of a bundle; undefined where it is of a kind that does not run, or of an output that lists no files. */
-export function specOf(account: string, deploymentId: string, bundle: FunctionBundle): FunctionSpec | undefined {
+export function specOf(
+  account: string,
+  deploymentId: string,
+  bundle: FunctionBundle,
+  role: FunctionSpec['role'] = 'function',
+): FunctionSpec | undefined {
   const { files, kind, name } = bundle
-  if (kind !== 'node' || files === undefined) return undefined
-  return { key: `${deploymentId} ${name}`, account, deploymentId, bundle: { ...bundle, files } }
+  if (kind === 'unsupported' || files === undefined) return undefined
+  return { key: `${deploymentId} ${role} ${name}`, role, account, deploymentId, bundle: { ...bundle, files } }
 }
 
 /** Returns the limit of a request in ms. */

@@ -1,11 +1,12 @@
 /** Answers visitors by functions. docs/functions.md. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import { ID_HEADER } from '../../launcher/protocol.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
-import { FunctionFailure } from './faults.ts'
+import { FunctionFailure, named } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
-import { type Answering, type FunctionCall, invoke } from './invoke.ts'
+import { type Answering, type FunctionCall, invoke, type Sent } from './invoke.ts'
 import type { FunctionLine } from './log-lines.ts'
 import type { Lease, Processes } from './processes.ts'
 import { newRequestId } from './request-id.ts'
@@ -16,9 +17,14 @@ type Exchange =
   | { raw: IncomingMessage; response: ServerResponse }
   | { raw: undefined; response: Answering; asker: string }
 
+/** What is done with a process while it is held. `signal`: the visitor left, or the time is over. */
+type FunctionUse<T> = (lease: Lease, sent: Sent, signal: AbortSignal) => Promise<T>
+
 export type Functions = {
   /** Answers by a function. Gives a failure where nothing was sent to the visitor yet; throws errors afterwards, and RoutingFault. */
   answer(request: FunctionRequest, exchange: Exchange): Promise<FunctionFailure | undefined>
+  /** Asks a function without the visitor's body. Gives what `use` gives, a failure as `answer` does, or `gone` where the visitor left. */
+  ask<T>(request: FunctionRequest, exchange: Exchange, use: FunctionUse<T>): Promise<T | FunctionFailure | 'gone'>
   close(): Promise<void>
 }
 
@@ -39,71 +45,91 @@ const MAX_BODY_BYTES = 100 * 1024 ** 2
 /** Opens the functions of a sites server. */
 export function openFunctions(parts: FunctionParts): Functions {
   const slots = createSharedSlots({ slots: AT_ONCE, ofOwner: OF_ACCOUNT })
+  const run = <T>(request: FunctionRequest, exchange: Exchange, takesBody: boolean, use: FunctionUse<T>) =>
+    runWithin(parts, slots, { ...request, takesBody, use }, exchange)
   return {
     async answer(request, exchange) {
-      const { response } = exchange
-      const id = newRequestId()
-      response.setHeader('x-vercel-id', id)
-      try {
-        await answer(parts, slots, request, exchange, id)
+      const use: FunctionUse<undefined> = async (lease, sent, signal) => {
+        await invoke(lease, sent, exchange.response, signal)
         return undefined
-      } catch (error) {
-        if (!(error instanceof FunctionFailure)) throw error
-        // The visitor left while they waited.
-        if (response.destroyed) return undefined
-        tell(parts, request.spec, id, error)
-        return error
       }
+      const outcome = await run(request, exchange, true, use)
+      return outcome === 'gone' ? undefined : outcome
     },
+    ask: (request, exchange, use) => run(request, exchange, false, use),
     close: () => parts.processes.close(),
   }
 }
 
-async function answer(
+type Job<T> = FunctionRequest & { takesBody: boolean; use: FunctionUse<T> }
+
+async function runWithin<T>(
   parts: FunctionParts,
   slots: SharedSlots,
-  { spec, call }: FunctionRequest,
+  job: Job<T>,
+  exchange: Exchange,
+): Promise<T | FunctionFailure | 'gone'> {
+  const { response } = exchange
+  // A middleware and the function after it have one id.
+  const id = String(response.getHeader(ID_HEADER) ?? newRequestId())
+  response.setHeader(ID_HEADER, id)
+  try {
+    return await onProcess(parts, slots, job, exchange, id)
+  } catch (error) {
+    if (!(error instanceof FunctionFailure)) throw error
+    // The visitor left while they waited.
+    if (response.destroyed) return 'gone'
+    const failure = named(job.spec, error)
+    tell(parts, job.spec, id, failure)
+    return failure
+  }
+}
+
+async function onProcess<T>(
+  parts: FunctionParts,
+  slots: SharedSlots,
+  job: Job<T>,
   exchange: Exchange,
   id: string,
-): Promise<void> {
+): Promise<T | 'gone'> {
+  const { spec, call, takesBody } = job
   const { raw, response } = exchange
-  if (Number(raw?.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
-  const gone = goneWith(response)
+  if (takesBody && Number(raw?.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  const { gone, forget } = goneWith(response)
   const address = exchange.raw === undefined ? exchange.asker : networkOf(call.ip ?? '')
-  if (!(await slots.acquire(spec.account, address, WAIT_MS, gone)))
+  if (!(await slots.acquire(spec.account, address, WAIT_MS, gone))) {
+    forget()
     throw new FunctionFailure('FUNCTION_THROTTLED', 'too many requests run')
+  }
   try {
     const lease = await parts.processes.acquire(spec, gone)
     try {
-      await runOn(parts, lease, { spec, call }, exchange, { id, gone })
+      return await runOn(parts, lease, job, exchange, { id, gone })
     } finally {
       lease.release()
     }
   } finally {
     slots.release(spec.account, address)
+    forget()
   }
 }
 
 type Running = { id: string; gone: AbortSignal }
 
-/** Sends the request to a process, for as long as the function may take. */
-async function runOn(
+/** Uses a process for as long as the function may take. */
+async function runOn<T>(
   parts: FunctionParts,
   lease: Lease,
-  { spec, call }: FunctionRequest,
+  { spec, call, takesBody, use }: Job<T>,
   exchange: Exchange,
   { id, gone }: Running,
-): Promise<void> {
+): Promise<T | 'gone'> {
   const { raw, response } = exchange
   const { 'content-length': length, 'transfer-encoding': coding } = raw?.headers ?? {}
-  const isSent = coding !== undefined || Number(length ?? 0) > 0
+  const isSent = takesBody && (coding !== undefined || Number(length ?? 0) > 0)
   if (isSent && exchange.raw !== undefined) parts.letContinue(exchange.raw, exchange.response)
-  const sent = {
-    id,
-    call,
-    body: isSent && raw !== undefined ? bounded(raw) : undefined,
-    length: isSent ? length : undefined,
-  }
+  const body = isSent && raw !== undefined ? bounded(raw) : undefined
+  const sent = { id, call, body, length: isSent ? length : undefined }
   const ending = new AbortController()
   const leave = () => ending.abort()
   gone.addEventListener('abort', leave, { once: true })
@@ -115,16 +141,17 @@ async function runOn(
     ending.abort()
   }, limitMs)
   try {
-    await invoke(lease, sent, response, ending.signal)
+    return await use(lease, sent, ending.signal)
   } catch (error) {
-    if (!isLate && gone.aborted) return
+    if (!isLate && gone.aborted) return 'gone'
     if (!isLate) throw error
     // The process may be busy for ever. Its other requests may end.
     lease.end()
     const failure = new FunctionFailure('FUNCTION_INVOCATION_TIMEOUT', `Task timed out after ${limitMs / 1000} seconds`)
     if (!response.headersSent) throw failure
-    tell(parts, spec, id, failure)
+    tell(parts, spec, id, named(spec, failure))
     response.destroy()
+    return 'gone'
   } finally {
     clearTimeout(timer)
     gone.removeEventListener('abort', leave)
@@ -144,11 +171,13 @@ async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-function goneWith(response: Answering): AbortSignal {
+/** `forget`: a response outlives the middleware that is asked for it. */
+function goneWith(response: Answering): { gone: AbortSignal; forget(): void } {
   const leaving = new AbortController()
-  response.once('close', () => leaving.abort())
-  if (response.destroyed) leaving.abort()
-  return leaving.signal
+  const leave = () => leaving.abort()
+  response.once('close', leave)
+  if (response.destroyed) leave()
+  return { gone: leaving.signal, forget: () => void response.off('close', leave) }
 }
 
 /** The owner of the function reads why it did not answer; what is of the operator's is in the log of the sites server. */

@@ -29,24 +29,25 @@ export type FunctionCall = {
 /** What a response is written to: that of a visitor, or one that is collected. */
 export type Answering = Writable &
   Pick<ServerResponse, 'headersSent' | 'flushHeaders'> & {
+    getHeader(name: string): unknown
     setHeader(name: string, value: string): unknown
     writeHead(status: number, headers: OutgoingHttpHeaders): unknown
   }
-type Sent = { id: string; call: FunctionCall; body: AsyncIterable<Buffer> | undefined; length: string | undefined }
+/** `body`, `length`: where the visitor's body goes along. */
+export type Sent = {
+  id: string
+  call: FunctionCall
+  body: AsyncIterable<Buffer> | undefined
+  length: string | undefined
+}
 
 /**
  * Sends a request to a process and its answer to the visitor. `signal` ends it: the visitor left, or its time is over. Throws FunctionFailure and
  * RoutingFault before anything is sent to the visitor, and any error afterwards.
  */
 export async function invoke(lease: Lease, sent: Sent, response: Answering, signal: AbortSignal): Promise<void> {
-  const { call, body } = sent
-  const options: Dispatcher.RequestOptions = {
-    method: call.request.method as Dispatcher.HttpMethod,
-    path: pathOf(call),
-    headers: requestHeaders(sent),
-    body: body === undefined ? null : Readable.from(body, { objectMode: false }),
-    signal,
-  }
+  const body = sent.body === undefined ? null : Readable.from(sent.body, { objectMode: false })
+  const options: Dispatcher.RequestOptions = { ...requestOf(sent), body, signal }
   // What is thrown to the client would reach the caller as an aborted request.
   let refused: Error | undefined
   try {
@@ -61,6 +62,17 @@ export async function invoke(lease: Lease, sent: Sent, response: Answering, sign
   if (refused !== undefined) throw refused
 }
 
+/** The request to a process, without its body. */
+export function requestOf(sent: Sent): {
+  method: Dispatcher.HttpMethod
+  path: string
+  headers: Record<string, string>
+} {
+  const { call } = sent
+  const method = call.request.method as Dispatcher.HttpMethod
+  return { method, path: call.path + call.invocation.search, headers: requestHeaders(sent) }
+}
+
 /** Sends status and headers. Returns the error where that cannot be done. */
 function begin(
   response: Answering,
@@ -68,8 +80,8 @@ function begin(
   statusCode: number,
   headers: Dispatcher.ResponseData['headers'],
 ): Error | undefined {
-  const fault = headers[FAULT_HEADER]
-  if (fault !== undefined) return new FunctionFailure('FUNCTION_INVOCATION_FAILED', String(fault))
+  const fault = faultIn(headers)
+  if (fault !== undefined) return fault
   try {
     if (sent.call.takesAsIs) {
       response.writeHead(statusCode, headers)
@@ -85,6 +97,12 @@ function begin(
   }
 }
 
+/** Returns the failure that a launcher answered in the place of its function. */
+export function faultIn(headers: Dispatcher.ResponseData['headers']): FunctionFailure | undefined {
+  const fault = headers[FAULT_HEADER]
+  return fault === undefined ? undefined : new FunctionFailure('FUNCTION_INVOCATION_FAILED', String(fault))
+}
+
 function nowhere(): Writable {
   return new Writable({ write: (_, __, done) => done() })
 }
@@ -92,15 +110,12 @@ function nowhere(): Writable {
 /** A connection may close a little before its process is known to have ended. */
 const END_MS = 500
 
-async function failureOf(lease: Lease, error: Error): Promise<FunctionFailure> {
+/** Returns what it means that a process sent no answer. */
+export async function failureOf(lease: Lease, error: Error): Promise<FunctionFailure> {
   if (error instanceof FunctionFailure) return error
   const hasEnded = await lease.hasEnded(END_MS)
   const code = hasEnded ? 'FUNCTION_INVOCATION_FAILED' : 'NO_RESPONSE_FROM_FUNCTION'
   return new FunctionFailure(code, error.message, error)
-}
-
-function pathOf({ path, invocation: { search } }: FunctionCall): string {
-  return path + search
 }
 
 function requestHeaders({ id, call, length }: Sent): Record<string, string> {
@@ -119,21 +134,21 @@ function requestHeaders({ id, call, length }: Sent): Record<string, string> {
   headers[ID_HEADER] = id
   // Next.js caches its answers in memory for 10 seconds, unless each request has an id of its own.
   headers['x-invocation-id'] = id
-  headers['x-matched-path'] = invocation.matchedPath
+  if (invocation.matchedPath !== '') headers['x-matched-path'] = invocation.matchedPath
   if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
   if (length !== undefined) headers['content-length'] = length
   return headers
 }
 
 /** RFC 9110 6.4.1, 15.3.6. */
-function hasNoBody(status: number): boolean {
+export function hasNoBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304
 }
 
 /** TABLE response headers that are for caches of the platform, which has none for functions. */
 const FOR_CACHES: ReadonlySet<string> = new Set(['cdn-cache-control', 'vercel-cdn-cache-control', 'x-next-cache-tags'])
 
-/** Returns what a visitor gets of the headers of a function. */
+/** The headers of an answer to the visitor: the function's, with those of the rules and of the platform. */
 export function answerHeaders(
   { connection, 'set-cookie': cookies, ...others }: Dispatcher.ResponseData['headers'],
   { id, call }: Pick<Sent, 'id' | 'call'>,
@@ -155,7 +170,7 @@ export function answerHeaders(
   if (all.length > 0) merged['set-cookie'] = all
   merged[ID_HEADER] = id
   merged['x-vercel-cache'] = call.cached ?? 'MISS'
-  merged['x-matched-path'] = call.invocation.matchedPath
+  if (call.invocation.matchedPath !== '') merged['x-matched-path'] = call.invocation.matchedPath
   // The length stays, so that a truncated body is detected.
   if (hasLength && others['content-length'] !== undefined) merged['content-length'] = String(others['content-length'])
   return merged

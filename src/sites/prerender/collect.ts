@@ -59,6 +59,10 @@ export class CollectedAnswer extends Writable {
     this.headersSent = true
   }
 
+  getHeader(): undefined {
+    return undefined
+  }
+
   setHeader(): void {}
 
   flushHeaders(): void {}

@@ -28,7 +28,7 @@ export async function sendPage(
     'x-matched-path': invocation.matchedPath,
     age: String(Math.max(0, Math.floor((now - page.at) / 1000))),
   }
-  response.setHeader('x-vercel-id', newRequestId())
+  response.setHeader('x-vercel-id', idOf(response))
   await answerFile(cache, response, {
     account: page.account,
     request: { method: request.method, headers: request.headers },
@@ -50,8 +50,13 @@ export function sendRendered(
 ): void {
   const status = call.status ?? given
   const isEmpty = status === 204 || status === 205 || status === 304
-  const merged = answerHeaders(headers, { id: newRequestId(), call }, false)
+  const merged = answerHeaders(headers, { id: idOf(response), call }, false)
   const length = isEmpty ? {} : { 'content-length': body.length }
   response.writeHead(status, { ...merged, ...length, 'x-vercel-cache': cached })
   response.end(isEmpty || call.request.method === 'HEAD' ? undefined : body)
+}
+
+/** That of the middleware, if one ran. */
+function idOf(response: ServerResponse): string {
+  return String(response.getHeader('x-vercel-id') ?? newRequestId())
 }

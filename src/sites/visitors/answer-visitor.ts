@@ -11,9 +11,12 @@ import { judgeEntry } from '../../platform/verdict/verdict.ts'
 import { denialResponse, type EdgeResponse, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
-import { FUNCTION_ERRORS } from '../functions/faults.ts'
+import { FUNCTION_ERRORS, FunctionFailure } from '../functions/faults.ts'
 import type { Functions } from '../functions/functions.ts'
+import { runMiddleware } from '../middleware/run-middleware.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
+import type { Decision } from '../router/decision.ts'
+import type { Question } from '../routing-pool/messages.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
 import { stay } from '../skew/stay.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
@@ -22,7 +25,7 @@ import type { CountedResponse } from '../usage/counted-response.ts'
 import type { Usage } from '../usage/reports.ts'
 import type { Admission } from './admission.ts'
 import { keepBypass } from './bypass-cookie.ts'
-import { carryOut, type Exchange, type Shown, showFailure } from './carry-out.ts'
+import { carryOut, type Exchange, type Shown, showFailure, unindexed } from './carry-out.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSites } from './open-sites.ts'
 import { drain, ERROR_HEADER, hasBody, leaveOutBody, sendAnswer, sentence } from './send.ts'
@@ -121,27 +124,46 @@ async function show(
   const { request } = visit
   const listsFolders = entry.settings?.directoryListing === true
   const asking = { ...site, network: networkOf(visit.visitor.ip) }
-  const decision = await parts.pool.ask({
-    ...asking,
-    question: { kind: 'resolve', request: { ...request, listsFolders } },
-  })
+  const ask = (question: Question) => parts.pool.ask({ ...asking, question })
+  const shownSite = { ...shown, site }
+  const first = await ask({ kind: 'resolve', request: { ...request, listsFolders } })
+  const decision = await runMiddleware(parts.functions, first, middlewareVisit(shownSite, ask), exchange)
+  if (decision === 'done') return
+  if (decision instanceof FunctionFailure) return showFailed(parts, decision, ask, shownSite, exchange)
   const guard = isProtected ? undefined : entry.sourceMapGuard
   const closed =
     guard !== undefined && (isSourceMap(decision) || isSignInForMaps(guard, visit))
       ? await answerAtSourceMap(parts.admission, guard, visit, exchange)
       : undefined
   if (closed !== undefined && closed !== 'hidden') return tell(exchange, closed)
-  const carried =
-    closed === undefined
-      ? decision
-      : await parts.pool.ask({ ...asking, question: { kind: 'error', request, status: 404 } })
-  const failure = await carryOut(parts, carried, { ...shown, site }, exchange)
-  if (failure === undefined) return
-  const page = await parts.pool.ask({
-    ...asking,
-    question: { kind: 'error', request, status: FUNCTION_ERRORS[failure.code] },
-  })
-  await showFailure(parts.cache, failure, page, { ...shown, site }, exchange)
+  const carried = closed === undefined ? decision : await ask({ kind: 'error', request, status: 404 })
+  const failure = await carryOut(parts, carried, shownSite, exchange)
+  if (failure !== undefined) await showFailed(parts, failure, ask, shownSite, exchange)
+}
+
+type Ask = (question: Question) => Promise<Decision>
+
+function middlewareVisit(
+  { visit, site, deploymentId, isPreviewUrl, isProtected }: Shown,
+  ask: Ask,
+): Parameters<typeof runMiddleware>[2] {
+  const { request, visitor } = visit
+  return {
+    ...{ account: site.account, deploymentId, request, ip: visitor.ip, hidesPassword: isProtected },
+    resume: (state, answer) => ask({ kind: 'resume', state, answer }),
+    withOwn: (decision) => (isPreviewUrl ? unindexed(decision) : decision),
+  }
+}
+
+async function showFailed(
+  { cache }: Parts,
+  failure: FunctionFailure,
+  ask: Ask,
+  shown: Shown,
+  exchange: Exchange,
+): Promise<void> {
+  const page = await ask({ kind: 'error', request: shown.visit.request, status: FUNCTION_ERRORS[failure.code] })
+  await showFailure(cache, failure, page, shown, exchange)
 }
 
 /** Upgrades to other protocols are ignored (RFC 9110 7.8). */

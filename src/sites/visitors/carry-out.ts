@@ -128,7 +128,7 @@ const NOINDEX: Header = { name: 'x-robots-tag', value: 'noindex' }
 const UNINDEXED = new WeakMap<Decision, Decision>()
 
 /** A copy of the decision with `noindex`. One object per decision, because derived values are cached by it. */
-function unindexed(decision: Decision): Decision {
+export function unindexed(decision: Decision): Decision {
   const before = UNINDEXED.get(decision)
   if (before !== undefined) return before
   const made = { ...decision, headers: [NOINDEX, ...decision.headers] }

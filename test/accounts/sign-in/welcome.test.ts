@@ -31,7 +31,7 @@ onBothEngines('the link of the first start sets a password, signs in, and works 
   assert.equal(forged.status, 403, 'a form that no page of this browser gave')
   const set = await client.post(welcome, CHOSEN)
   assert.deepEqual([set.status, set.location], [303, '/console'], set.text)
-  assert.equal((await client.get('/console')).location, '/console/t/admin')
+  assert.equal((await client.get('/console')).location, '/console/t/team')
   for (const spent of [await client.get(welcome), await client.post(welcome, CHOSEN)]) {
     assert.equal(spent.status, 404)
     assert.match(spent.text, /berth user password-link/)

@@ -54,7 +54,7 @@ onBothEngines('a pasted text is planned, then applied; no value is on the plan b
       told,
       new RegExp(`<h2>${title} <span class="soft">1</span></h2>\\s*<ul class="plain"><li><code>${key}<`),
     )
-  assert.match(told, /Apply 3 changes/)
+  assert.match(told, /Delete 1, apply 2 changes/)
   assert.deepEqual(await valuesOf(world), before, 'a plan changes nothing')
 
   const typed = /<textarea id="text"[^>]*>\n([\s\S]*?)<\/textarea>/.exec(plan.text)![1]!.replaceAll('&quot;', '"')
@@ -65,6 +65,12 @@ onBothEngines('a pasted text is planned, then applied; no value is on the plan b
     CHANGED: 'new-value-2',
     KEPT: 'same-value-1',
   })
+  const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
+  assert.deepEqual(
+    entries.map(({ type }) => type).filter((type) => type.endsWith('ProjectEnvFile')),
+    ['putProjectEnvFile', 'previewProjectEnvFile'],
+    'a plan is no import',
+  )
 })
 
 onBothEngines(

@@ -10,8 +10,8 @@ onBothEngines('a person makes a project and finds it in the list', async (world)
   const empty = await client.get(home.location)
   assert.equal(empty.status, 200, empty.text)
   assert.match(empty.text, /No projects yet/)
-  assert.match(empty.text, /<pre>npx berth link-cli<\/pre>/)
-  assert.match((await client.get('/console/t/team')).text, /<pre>npx berth link-cli --team team<\/pre>/)
+  assert.match(empty.text, /<pre>npx berth link-cli --team team<\/pre>/)
+  assert.match((await client.get('/console/t/admin')).text, /<pre>npx berth link-cli<\/pre>/)
   assert.doesNotMatch(empty.text, /Search projects by name/)
   await client.get(`${home.location}/new`)
   const refused = await client.post(`${home.location}/new`, { name: 'Not A Name' })
@@ -25,6 +25,29 @@ onBothEngines('a person makes a project and finds it in the list', async (world)
   assert.equal(again.status, 409)
   assert.match(again.text, /id="name" name="name" value="web"[^>]*aria-invalid="true"/)
 })
+
+onBothEngines(
+  'the console opens the account of before, else the default team, or the only team of a user without projects',
+  async (world) => {
+    const homeOf = async (client: Awaited<ReturnType<typeof openSignedInClient>>) =>
+      (await client.get('/console')).location
+    const client = await openSignedInClient(world)
+    assert.equal(await homeOf(client), '/console/t/team', 'the default team of the first user')
+    await client.get('/console/t/admin')
+    assert.equal(await homeOf(client), '/console/t/admin')
+    const lena = await world.user('lena')
+    const other = await openSignedInClient(world, lena.id, 'lena')
+    assert.equal(await homeOf(other), '/console/t/lena')
+    await world.join(lena, 'MEMBER')
+    assert.equal(await homeOf(other), '/console/t/team')
+    await other.get('/console/t/lena/new')
+    assert.equal((await other.post('/console/t/lena/new', { name: 'own' })).status, 303)
+    await other.get('/console/t/team')
+    assert.equal(await homeOf(other), '/console/t/team', 'opened last, although there is a project of her own')
+    await world.operator('DELETE', `/operator/v1/teams/${world.credentials.teamId}/members/${lena.id}`)
+    assert.equal(await homeOf(other), '/console/t/lena', 'an account that the user lost is not opened')
+  },
+)
 
 onBothEngines('the first page names three teams that wait for an answer, and leads to all', async (world) => {
   const rival = await world.user('rival')

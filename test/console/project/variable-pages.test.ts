@@ -134,7 +134,7 @@ onBothEngines('two environments are compared without a value of either', async (
     ['HERE', 'Only in one'],
     ['OTHER', 'Different'],
     ['SAME', 'Same'],
-    ['SECRET', 'Not compared'],
+    ['SECRET', 'Not readable by you'],
     ['THERE', 'Only in one'],
   ])
   assert.doesNotMatch(page.text, /berth-live/, 'values are read when a person asks')
@@ -154,7 +154,7 @@ onBothEngines('whoever reads no values learns no difference of values', async (w
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
   const client = await openSignedInClient(world, guest.id, 'guest')
   const page = await client.get(`/console/t/${slug}/projects/web/variables/compare`)
-  assert.match(page.text, /<td[^>]*>Not compared<\/td>/)
+  assert.match(page.text, /<td[^>]*>Not readable by you<\/td>/)
 })
 
 onBothEngines('the list shows what a deployment of a branch gets', async (world) => {

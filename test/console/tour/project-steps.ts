@@ -156,9 +156,18 @@ export const projectSteps: Steps = {
       for (const keys of ['/', 'Control+k']) {
         await tour.page.locator('h1').click()
         await tour.page.keyboard.press(keys)
-        assert.ok(await tour.page.evaluate(`document.activeElement.matches('header [data-search]')`), keys)
-        assert.equal(await field.inputValue(), '')
+        const palette = tour.page.getByRole('dialog', { name: 'Search and commands' })
+        await palette.getByRole('combobox').fill('api_k')
+        await palette.getByRole('option', { name: 'API_KEY' }).first().waitFor()
+        await palette.getByRole('combobox').fill('vari')
+        await tour.page.keyboard.press('Escape')
+        await palette.waitFor({ state: 'detached' })
       }
+      await tour.page.keyboard.press('/')
+      await tour.page.keyboard.type('variables')
+      await tour.page.getByRole('option', { name: 'Variables' }).waitFor()
+      await tour.page.keyboard.press('Enter')
+      await tour.page.waitForURL(`**${WEB}/variables`)
     }
     await field.fill('key')
     await tour.submit(field)

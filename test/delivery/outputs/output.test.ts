@@ -227,7 +227,8 @@ test('what does not run is said: one sentence for each kind, with at most five n
       '7 functions (mw, f0, f1, f2, f3, 2 more) will not run: functions are off on this server. Visitors of these paths get status 501.',
     unsupported_runtime:
       'Berth does not run these functions, now or later: py (python3.12), aws (a handler in the form of AWS Lambda), aws2 (a handler in the form of AWS Lambda). Visitors of their paths get status 501.',
-    middleware_not_run: 'The middleware (mw) will not run. Visitors of the paths that it matches get status 501.',
+    middleware_not_run:
+      'The middleware (mw) will not run: functions are off on this server. Visitors of the paths that it matches get status 501.',
     override_unused: 'These overrides of config.json name no file below static/: gone.html.',
   })
 })

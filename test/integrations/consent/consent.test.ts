@@ -24,7 +24,7 @@ const HOSTILE = [
 const TAGS =
   /^(html|head|meta|title|style|body|header|a|form|input|span|button|main|div|h[123]|p|strong|small|bdi|ul|li|fieldset|legend|label|details|summary|section|link|svg|path|circle|b)$/
 const ATTRIBUTES =
-  /^(lang|charset|name|content|class|href|method|action|type|value|id|tabindex|checked|disabled|hidden|role|for|maxlength|minlength|autocomplete|autocapitalize|spellcheck|required|aria-[a-z]+|rel|as|crossorigin|data-turbo-track|media|viewBox|d|fill|fill-rule|preserveAspectRatio)$/
+  /^(lang|charset|name|content|class|href|method|action|type|value|id|tabindex|autofocus|checked|disabled|hidden|role|for|maxlength|minlength|autocomplete|autocapitalize|spellcheck|required|aria-[a-z]+|rel|as|crossorigin|data-turbo-track|media|viewBox|d|fill|fill-rule|preserveAspectRatio)$/
 
 /** Every tag of a page is one of ours with attributes of ours, and every link points to this service. */
 function onlyOurs(text: string): void {

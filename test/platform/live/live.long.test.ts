@@ -24,7 +24,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.call('POST', '/v10/projects', { name: 'web' })).status, 200)
       const origin = await world.listen()
       const client = await openSignedInClient(world)
-      const home = (await client.get('/console')).location
+      const home = '/console/t/admin'
       const { context, page, complaints } = await openWindow(browser, 1280, true)
       await context.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: origin })))
       const openPages = async () =>

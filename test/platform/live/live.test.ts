@@ -19,7 +19,7 @@ async function openPages(world: World) {
   assert.equal(made.status, 200, made.text)
   const origin = await world.listen()
   const client = await openSignedInClient(world)
-  const account = (await client.get('/console')).location
+  const account = '/console/t/admin'
   return { origin, client, account, page: `${account}/projects/web`, id: made.body.id }
 }
 

@@ -63,7 +63,7 @@ test('the reference is searched and read without script, and asks no other host'
     const { page, complaints, asked } = await openWindow(browser, 1280)
     await page.goto(`${origin}/docs`)
     await page.getByRole('searchbox').fill('pause project')
-    await page.getByRole('button', { name: 'Search' }).click()
+    await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'Pause a project', exact: true }).click()
     const call = page.getByText('await berth.projects.pauseProject(')
     const command = page.getByText('curl -X POST')

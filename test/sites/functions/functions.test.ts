@@ -1,5 +1,7 @@
 /** Functions of deployments answer visitors. docs/functions.md. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
 import { sendRaw } from '../visitors/servers.ts'
@@ -104,6 +106,19 @@ export const POST = () => { go(); return new Response('went') }`,
     return reply.includes('went') && heard !== ''
   })
   assert.match(heard, /first[\s\S]*second/)
+})
+
+test('a visitor who leaves an endless stream ends it, and the process answers the next one', async (t) => {
+  const module = `let ended = 0
+export const GET = (request) => request.url.endsWith('ended') ? new Response(String(ended)) :
+  new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(1000)) }, cancel() { ended++ } }))`
+  const { visit, origin } = await showFunctions(t, functionOf('api/endless', module))
+  assert.equal((await visit('/api/endless?ended')).text, '0')
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  socket.write('GET /api/endless HTTP/1.1\r\nhost: site.example\r\n\r\n')
+  await once(socket, 'data')
+  socket.destroy()
+  await eventually(async () => (await visit('/api/endless?ended')).text === '1')
 })
 
 /** TABLE what a function does → the error of its visitor. */

@@ -28,6 +28,8 @@ export async function openWindow(browser: Browser, width: number, script = false
     viewport: { width, height: 800 },
     javaScriptEnabled: script,
     locale: 'en-GB',
+    // A colour on its way from light to dark has the contrast of neither.
+    reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(EVENTUALLY_TIMEOUT_MS)
   const page = await context.newPage()

@@ -54,7 +54,7 @@ ${
   shown.length > 0 &&
   dataTable(
     'Differences',
-    ['Key', 'First environment', 'Second environment', 'Values'],
+    ['Key', label(left), label(right), 'Values'],
     shown.map((one) => row(one, label(left), label(right))),
   )
 }
@@ -110,7 +110,7 @@ function isRead({ decrypted }: EnvVar): boolean {
 const WORDS: Record<State, string> = {
   same: 'Same',
   different: 'Different',
-  unknown: 'Not compared',
+  unknown: 'Not readable by you',
   left: 'Only in one',
   right: 'Only in one',
 }

@@ -15,6 +15,7 @@ import { Type } from '../../../platform/schema/builder.ts'
 import type { ImportAnswer } from '../../../projects/env-files/schema.ts'
 import { READERS } from '../../../readers.ts'
 import { action, formErrorNotice } from '../../action.ts'
+import { countOf } from '../../controls.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
@@ -159,13 +160,23 @@ ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace'
 </div>
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
-<p class="line">${changes > 0 && html`<button class="btn primary" name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="btn" name="step" value="plan">Refresh</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
+<p class="line">${changes > 0 && applyButton(changes, plan.removed.length)}<button class="btn" name="step" value="plan">Refresh</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 <details><summary>Edit</summary>
 ${inputs(choices, typed)}
 </details>
 </form>`,
     },
   )
+}
+
+/** Red where keys are deleted, which it counts. */
+function applyButton(changes: number, removed: number): Html {
+  const others = changes - removed
+  const applied = [
+    removed > 0 && `Delete ${removed}`,
+    others > 0 && `${removed > 0 ? 'apply' : 'Apply'} ${countOf(others, 'change')}`,
+  ]
+  return html`<button class="btn ${removed > 0 ? 'danger' : 'primary'}" name="step" value="apply">${applied.filter(Boolean).join(', ')}</button>`
 }
 
 function where(form: Form, choices: readonly Choice[]): string {

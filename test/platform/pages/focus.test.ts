@@ -1,0 +1,27 @@
+/** Where a page puts the focus. docs/console.md: Forms. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withFocus } from '../../../src/platform/pages/face/focus.ts'
+import { type Html, html } from '../../../src/platform/pages/html.ts'
+
+const HIDDEN = html`<input type="hidden" name="form" value="1">`
+const form = (...fields: Html[]) => html`<form method="post" action="/x">${HIDDEN}${fields}<button>Save</button></form>`
+const field = (name: string) => html`<input type="text" name="${name}" value="${'a > b'}">`
+const focusedIn = (page: Html) =>
+  [...withFocus(page).markup.matchAll(/name="(\w+)"[^<]* autofocus>/g)].map(([, name]) => name)
+
+test('the first wrong field has the focus, else the first field of the only form', () => {
+  assert.deepEqual(focusedIn(form(field('a'), field('b'))), ['a'])
+  assert.deepEqual(
+    focusedIn(html`${form(html``)}${form(html`<input type="radio" name="r">`, html`<select name="s"></select>`)}`),
+    ['s'],
+  )
+  const wrong = html`<textarea name="w" aria-invalid="true"></textarea>`
+  assert.deepEqual(focusedIn(html`${form(field('a'))}${form(field('b'), wrong, wrong)}`), ['w'])
+})
+
+test('a page of several forms, or of none with fields, begins at its top', () => {
+  const search = html`<form action="/search"><input type="search" name="q"></form>`
+  for (const page of [html`${form(field('a'))}${form(field('b'))}`, form(html``), search])
+    assert.equal(withFocus(page).markup, page.markup)
+})
