@@ -30,8 +30,10 @@ function decisionOf(site: Site, routing: Routing, entry: Entry, status: number |
   const answer = status === undefined ? {} : { status }
   const { bundle } = entry
   const { path, prerender } = entry.path
-  const common = { ...routedOf(routing), reusable: false, ...answer, bundle, invocation }
-  return prerender === undefined ? { ...common, kind: 'function' } : { ...common, kind: 'prerender', path, prerender }
+  const common = { ...routedOf(routing), ...answer, bundle, invocation }
+  if (prerender !== undefined) return { ...common, reusable: false, kind: 'prerender', path, prerender }
+  const reusable = common.reusable && !routing.queryChanged && !routing.headersChanged
+  return { ...common, reusable, kind: 'function' }
 }
 
 /** Returns the folder list for the requested path, if the project lists folders and no rule has set another status. */
