@@ -21,7 +21,7 @@ export function bwrapArguments(
   policy: Policy,
   own: Readonly<Record<string, string>> = {},
 ): { options: string[]; command: string[] } {
-  const { command, env, workDirectory, readOnly, currentDirectory, limits, network } = policy
+  const { command, env, workDirectory, readOnly, readOnlyAt = {}, currentDirectory, limits, network } = policy
   const options = [
     ...namespaces(),
     // With a network, bubblewrap keeps the namespace of pasta, which has the rules.
@@ -29,6 +29,7 @@ export function bwrapArguments(
     ...['--clearenv', ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])],
     ...system(limits),
     ...Object.entries(own).flatMap(([inside, outside]) => ['--ro-bind', outside, inside]),
+    ...Object.entries(readOnlyAt).flatMap(([place, path]) => ['--ro-bind', path, place]),
     ...readOnly.flatMap((path) => ['--ro-bind', path, insideOf(path)]),
     ...(workDirectory === undefined ? [] : ['--bind', workDirectory, INSIDE_WORK]),
     // After all mounts: bubblewrap's own `/` and `/dev` are writable and as large as half the memory.

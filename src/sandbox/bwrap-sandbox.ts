@@ -43,6 +43,7 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
       return { workDirectory, insideWork: INSIDE_WORK }
     },
     inside: insideOf,
+    mounted: (place) => place,
     start(policy) {
       if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
       const network = networkOf(policy.network, options)

@@ -22,6 +22,7 @@ export function createPlainSandbox(parent: string): Sandbox {
       return { workDirectory, insideWork: workDirectory }
     },
     inside: (path) => path,
+    mounted: (_, path) => path,
     start({ command, env, currentDirectory }) {
       if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
       const words = ['/bin/sh', '-c', PLAIN_INIT_SCRIPT, 'init', ...command]

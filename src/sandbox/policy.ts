@@ -10,6 +10,8 @@ export type Policy = {
   workDirectory: string | undefined
   /** What is readable in addition to the system. The command finds each at `Sandbox.inside(path)`. They must not hold sockets. */
   readOnly: readonly string[]
+  /** The same at fixed places: path inside → path of the host. The command finds each at `Sandbox.mounted(…)`. */
+  readOnlyAt?: Readonly<Record<string, string>>
   network: Network
   /** A path inside. */
   currentDirectory: string

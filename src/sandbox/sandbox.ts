@@ -18,6 +18,8 @@ export type Sandbox = {
    * itself. So callers write the same policy for both kinds. The same before and after `prepare`.
    */
   inside(path: string): string
+  /** The same for what the policy mounts at a fixed place: that place where there are mounts, otherwise the path of the host. */
+  mounted(place: string, path: string): string
   /** Starts the command, once. Throws for a prefix that is none. `wait` rejects where the first program cannot be started. */
   start(policy: Policy): void
   /** What the command writes to standard output and standard error, as one stream. Once started. */

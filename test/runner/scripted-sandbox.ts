@@ -44,6 +44,7 @@ export function createScriptedSandbox({ output = '', files = OUTPUT, exit, pid, 
       return { workDirectory: join(directory, 'work'), insideWork: '/work' }
     },
     inside: (path) => `/host${path}`,
+    mounted: (_: string, path: string) => path,
     start(policy) {
       fail('start')
       sandbox.policy = policy

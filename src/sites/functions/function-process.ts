@@ -16,6 +16,9 @@ import { type FunctionLine, readLines } from './log-lines.ts'
 /** `folder`: what the sandbox must see of it; undefined where it is of the system. `program`: on the host. */
 export type NodeProgram = { folder: string | undefined; program: string }
 
+/** Where builders and frameworks expect the files of a function. */
+const CODE_PLACE = '/var/task'
+
 /** What all processes of a sites server share. */
 export type ProcessMeans = {
   createSandbox(): Sandbox
@@ -72,7 +75,7 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
   const { bundle } = spec
   const options: LauncherOptions = {
     socket: sandbox.inside(socket),
-    folder: sandbox.inside(code.folder),
+    folder: sandbox.mounted(CODE_PLACE, code.folder),
     entrypoint: bundle.entrypoint,
     helpers: bundle.helpers,
     webApi: bundle.webApi,
@@ -93,7 +96,8 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
       HOME: '/tmp',
     },
     workDirectory: undefined,
-    readOnly: [launcher, code.folder, socket, ...(node.folder === undefined ? [] : [node.folder])],
+    readOnlyAt: { [CODE_PLACE]: code.folder },
+    readOnly: [launcher, socket, ...(node.folder === undefined ? [] : [node.folder])],
     network,
     currentDirectory: options.folder,
     limits: DEFAULT_LIMITS,

@@ -174,9 +174,11 @@ async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
 /** `forget`: a response outlives the middleware that is asked for it. */
 function goneWith(response: Answering): { gone: AbortSignal; forget(): void } {
   const leaving = new AbortController()
-  const leave = () => leaving.abort()
+  const leave = () => {
+    if (!response.writableFinished) leaving.abort()
+  }
   response.once('close', leave)
-  if (response.destroyed) leave()
+  if (response.destroyed) leaving.abort()
   return { gone: leaving.signal, forget: () => void response.off('close', leave) }
 }
 

@@ -1,11 +1,11 @@
 /** One question to a process that runs a middleware. docs/functions.md: Middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import type { Dispatcher } from 'undici'
 import { answerHeaders, failureOf, faultIn, hasNoBody, requestOf, type Sent } from '../functions/invoke.ts'
 import type { Lease } from '../functions/processes.ts'
 import type { Decision, Pair } from '../router/decision.ts'
 import type { MiddlewareAnswer } from '../router/middleware.ts'
+import { becomes } from '../static/send.ts'
 import { drain } from '../visitors/send.ts'
 
 type Asking = {
@@ -16,6 +16,8 @@ type Asking = {
 
 /** A body that nothing reads, where routing goes on, may have so many bytes, and last so long. */
 const [DUMP_BYTES, DUMP_MS] = [64 * 1024, 1000]
+/** A visitor who reads nothing for this time is disconnected. */
+const TIMEOUT_MS = 60_000
 
 /** Gives how routing goes on, or `done` once the visitor has the answer of the middleware. Throws FunctionFailure before anything is sent. */
 export async function askProcess(lease: Lease, sent: Sent, asking: Asking): Promise<Decision | 'done'> {
@@ -33,7 +35,11 @@ export async function askProcess(lease: Lease, sent: Sent, asking: Asking): Prom
   const { response } = exchange
   response.writeHead(decision.status, headersOf(headers, sent, decision))
   response.flushHeaders()
-  await pipeline(body, response, { signal })
+  for await (const piece of body) {
+    if (!response.write(piece)) await becomes(response, 'drain', TIMEOUT_MS)
+    if (response.destroyed) return 'done'
+  }
+  response.end()
   return 'done'
 }
 

@@ -56,7 +56,7 @@ export type Routed = {
   responseTransforms: ResponseTransform[]
   /** Indexes in config.json of the rules that matched, in matching order. */
   rules: number[]
-  /** Every GET of this path gets the same decision, regardless of query, headers and host. */
+  /** Every GET of this path gets the same decision, regardless of query, headers and host. That of a function has its own query in it. */
   reusable: boolean
 }
 

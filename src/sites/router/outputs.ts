@@ -32,9 +32,11 @@ function decisionOf(site: Site, routing: Routing, entry: Entry, status: number |
   const answer = status === undefined ? {} : { status }
   const { bundle } = entry
   const { path, prerender } = entry.path
-  const common = { ...routedOf(routing), reusable: false, ...answer, bundle, invocation }
-  if (prerender === undefined) return { ...common, kind: 'function' }
-  return { ...common, kind: 'prerender', path, prerender, bypasses: isBypassed(routing, prerender) }
+  const common = { ...routedOf(routing), ...answer, bundle, invocation }
+  if (prerender !== undefined)
+    return { ...common, reusable: false, kind: 'prerender', path, prerender, bypasses: isBypassed(routing, prerender) }
+  const reusable = common.reusable && !routing.queryChanged && !routing.headersChanged
+  return { ...common, reusable, kind: 'function' }
 }
 
 const BYPASSES = new WeakMap<Prerender, ReadyCondition[]>()

@@ -12,6 +12,8 @@ const MAX_OF_A_SITE = 1024 ** 2
 const LARGEST = 4096
 /** The cost of an entry in addition to its texts. */
 const ENTRY = 256
+/** The same for what it says of a function. */
+const FUNCTION = 1024
 
 type Entry = { decision: Decision; characters: number }
 /** Both maps are in least-recently-used order. */
@@ -64,9 +66,10 @@ function renew<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value)
 }
 
-function sizeOf(path: string, { headers, rules }: Decision): number {
+function sizeOf(path: string, { headers, rules, ...decision }: Decision): number {
+  const own = decision.kind === 'function' ? FUNCTION + 4 * path.length : 0
   return headers.reduce(
     (sum, { name, value }) => sum + name.length + value.length,
-    ENTRY + path.length + 8 * rules.length,
+    ENTRY + own + path.length + 8 * rules.length,
   )
 }

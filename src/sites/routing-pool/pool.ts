@@ -71,7 +71,7 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
   const { waiting, budget, cache } = state
   const path = pathOf(job)
   const kept = path === undefined ? undefined : cache.get(job.site, path)
-  if (kept !== undefined) return Promise.resolve(kept)
+  if (kept !== undefined) return Promise.resolve(ofRequest(kept, job))
   if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
   const owner = [job.account, job.network]
   const left = MAX_WAITING - waiting.sizeOf([job.account])
@@ -80,6 +80,12 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
     waiting.push(owner, { ...job, resolve, reject })
     next(state)
   })
+}
+
+/** A function gets the query of its own request. */
+function ofRequest(kept: Decision, { question }: Task): Decision {
+  if (kept.kind !== 'function' || question.kind !== 'resolve') return kept
+  return { ...kept, invocation: { ...kept.invocation, search: question.request.search } }
 }
 
 /** The cache key of a decision. Sites that list folders use a different key; no path begins without a slash. */

@@ -22,7 +22,7 @@ export async function GET(request) {
     names: Object.keys(process.env).sort(), code: attempt(() => writeFileSync(import.meta.filename, 'x')),
     here: attempt(() => writeFileSync('own.txt', 'x')), tmp: attempt(() => writeFileSync('/tmp/own.txt', 'x')) ?? 'written',
     shadow: attempt(() => readFileSync('/etc/shadow', 'utf8').length), processes: readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).length,
-    reached, uid: process.getuid(),
+    reached, uid: process.getuid(), cwd: process.cwd(),
   })
 }`
 
@@ -59,6 +59,7 @@ test('a function sees its own variables and files, writes only to /tmp, and reac
       processes: 0,
       reached: 'ECONNREFUSED',
       uid: 1000,
+      cwd: '/var/task',
     },
   )
 })

@@ -724,11 +724,18 @@ test('only what depends on the path alone may be kept by path', async () => {
     [false, false, false, false, false, false],
   )
   const plain = await siteOf(
-    { routes: [{ src: '/plain', headers: { 'x-a': '1' }, continue: true }] },
-    { files: ['plain'] },
+    {
+      routes: [
+        { src: '/plain', headers: { 'x-a': '1' }, continue: true },
+        { src: '/(?<id>\\d+)', dest: '/f?id=$id' },
+      ],
+    },
+    { files: ['plain'], functions: ['f'] },
   )
   assert.equal(resolve(plain, requestOf('GET /plain?a=1')).reusable, true)
   assert.equal(resolve(plain, requestOf('GET /none')).reusable, true)
+  assert.equal(resolve(plain, requestOf('GET /f?a=1')).reusable, true)
+  assert.equal(resolve(plain, requestOf('GET /7')).reusable, false, 'its query has a part of the rule')
 })
 
 test('the page of an error that the server found is that of the deployment, with the headers of its rules', async () => {

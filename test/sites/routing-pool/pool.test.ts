@@ -195,8 +195,16 @@ test('decisions that depend on the path alone are kept, also while the account w
     },
   })
   const ask = asker(pool)
-  const plain = await manifestOf({}, { 'static/a': '' })
+  const plain = await manifestOf(
+    {},
+    {
+      'static/a': '',
+      'functions/f.func/.vc-config.json': '{"runtime":"edge","entrypoint":"f.js"}',
+      'functions/f.func/f.js': '',
+    },
+  )
   assert.equal(await ask('one', plain, 'GET /a?x=1'), 'file 200 /a')
+  assert.equal(await ask('one', plain, 'GET /f?x=1'), 'function f ?x=1')
   const conditional = await manifestOf(
     { routes: [{ src: '/a', has: [{ type: 'query', key: 'x' }], status: 404 }] },
     { 'static/a': '' },
@@ -205,6 +213,7 @@ test('decisions that depend on the path alone are kept, also while the account w
   const posted: unknown[] = []
   for (const worker of spawned) worker.postMessage = (message: unknown) => void posted.push(message)
   assert.equal(await ask('one', plain, 'GET /a?y=2'), 'file 200 /a')
+  assert.equal(await ask('one', plain, 'GET /f?y=2'), 'function f ?y=2', 'a function has the query of its request')
   assert.deepEqual(posted, [])
   void ask('one', conditional, 'GET /a?x=1')
   assert.ok(posted.length > 0)
