@@ -45,6 +45,9 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   shared_env_target: because('a shared variable is in at most two'),
   shared_env_link: because('a shared variable has 100 projects, and an account 200 such variables'),
   deployment_meta: because('a deployment has few fields of meta, bounded in bytes: projects/serving/validate.ts'),
+  frozen_env: because(
+    'a deployment has one of 512 KiB, which counts with the files of its account: delivery/builds/frozen-variables.ts',
+  ),
   deployment_usage: because('a deployment has one for each hour of the last 30 days in which it had visitors'),
   usage_report: because('a start of a sites server makes one, which goes 31 days after the last report'),
   blob: because('an account has 10 GiB of files, counted in blocks of 4 KiB: delivery/uploads/usage.ts'),
@@ -52,7 +55,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   output: because('a deployment has one, and what no deployment shows is removed'),
   output_blob: because('an output has at most 20,000 files'),
   build: because(
-    'a deployment from source has one; 100 of an account wait and 200 of an owner, with 512 KiB of variables each: delivery/builds/new-build.ts',
+    'a deployment from source has one; 100 of an account wait and 200 of an owner: delivery/builds/new-build.ts',
   ),
   build_log: because('a log has 16 MiB, and a line of it is never a row: delivery/builds/log.ts'),
   runner: because('a Berth has 500, and one goes a day after its last request: delivery/runners/registry.ts'),

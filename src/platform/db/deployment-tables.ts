@@ -27,6 +27,8 @@ export type DeploymentTables = {
     output_id: number | null
     /** The source of one that is built here: an output row whose manifest lists the source; null: none. */
     source_id: number | null
+    /** The variables of its build and its functions. Null: one of an earlier version, or without files. */
+    env_id: number | null
     /** Why it failed: a code of `BUILD_ERRORS`, and a sentence. Of a canceled one the sentence alone. */
     error_code: string | null
     error_message: string | null
@@ -39,6 +41,23 @@ export type DeploymentTables = {
     failed_at: number | null
     /** When it last became the production deployment; null: never. */
     promoted_at: number | null
+  }
+  /** Variables of deployments, as their creates found them. Deployments of equal variables share a row. delivery/builds/frozen-variables.ts. */
+  frozen_env: {
+    id: Generated<number>
+    /** The account whose files it counts with. A transfer leaves it. */
+    account_id: string
+    project_id: string
+    /** A hash of the rows and versions of the variables, or the id of the only deployment. */
+    content: string
+    /** Variables of the project, their values sealed (`FrozenVariable`). Null: of an earlier version, which reads the present ones. */
+    variables_json: string | null
+    /** Variables that came with the create, sealed as JSON; null: none. */
+    sealed_env: string | null
+    /** What it counts in `file_usage`. */
+    bytes: number
+    /** How many deployments have it; it goes with the last. */
+    refs: number
   }
   /** One row per field of a deployment's meta, for list filters. projects/deployments/meta.ts. */
   deployment_meta: { project_id: string; mark: string; deployment_id: string }
@@ -154,10 +173,6 @@ export type BuildTables = {
     /** Of the last attempt. */
     started_at: number | null
     ended_at: number | null
-    /** Variables that came with the create, sealed as JSON; null: none. */
-    sealed_env: string | null
-    /** Variables of the project at the create, their values sealed (`FrozenVariable`). Null once the build has ended. */
-    variables_json: string | null
     /** Settings of the project at the create (`BuildSettings`). */
     settings_json: string
     /** 1: the deployment has ended already, and the next beat says so to the runner. */

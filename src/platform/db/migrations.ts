@@ -55,6 +55,7 @@ import * as namesInOrder from './migrations/0190-names-in-order.ts'
 import * as builds from './migrations/0200-builds.ts'
 import * as buildOwners from './migrations/0210-build-owners.ts'
 import * as runners from './migrations/0211-runners.ts'
+import * as frozenEnv from './migrations/0214-frozen-env.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -113,4 +114,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0200-builds': builds,
   '0210-build-owners': buildOwners,
   '0211-runners': runners,
+  '0214-frozen-env': frozenEnv,
 }

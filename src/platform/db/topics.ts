@@ -62,6 +62,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   reserved_slug: NOT_CACHED,
   seen: NOT_CACHED,
   deployment_meta: NOT_CACHED,
+  frozen_env: NOT_CACHED,
   deployment_usage: NOT_CACHED,
   usage_report: NOT_CACHED,
   blob: NOT_CACHED,
