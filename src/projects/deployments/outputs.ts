@@ -22,7 +22,7 @@ export async function releaseOutputs({ db }: Pick<OperatorCtx, 'db'>, rows: read
   for (const [id, own] of envs) await releaseEnv(db, id, own.length)
 }
 
-/** Variables without a deployment go at once, and give back what they count. */
+/** Variables without a deployment go at once, and what they count is released. */
 async function releaseEnv(db: Queries, id: number, count: number): Promise<void> {
   await db
     .updateTable('frozen_env')
