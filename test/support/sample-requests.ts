@@ -248,6 +248,11 @@ const BODIES: Record<string, object> = {
   joinTeam: {},
   updateTeamMember: { role: 'DEVELOPER' },
   createAuthToken: { name: 'sample' },
+  listLogEvents: {
+    event: 'vercel.log',
+    scope: { projectIds: ['web'] },
+    timeRange: { start: '2026-01-01T00:00:00Z', end: '2026-01-02T00:00:00Z' },
+  },
 }
 
 function newApp(slug: string): object {
@@ -267,6 +272,7 @@ const QUERIES: Record<string, string> = {
   putProjectEnvFile: 'target=preview',
   exportProjectEnv: 'target=preview',
   getDeploymentByUrl: 'url=web-1.apps.example.net',
+  listRequestLogs: 'projectId=web',
 }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',

@@ -18,7 +18,7 @@ export async function environmentOfBuild(
 ): Promise<Environment | undefined> {
   const opened = await openEnvironment(ctx, project, deployment)
   if (opened === undefined) return undefined
-  const { variables, created } = opened
+  const { variables, created, hidesSystem } = opened
   const system = await systemVariables(ctx, project, deployment, created.git)
   const env: Texts = {}
   const masked = new Set<string>()
@@ -32,7 +32,8 @@ export async function environmentOfBuild(
       env[key] = value
       masked.add(key)
     }
-  return { env: { ...env, ...system }, masked: [...masked].filter((key) => !(key in system)) }
+  const exposed = hidesSystem ? { CI: system.CI! } : system
+  return { env: { ...env, ...exposed }, masked: [...masked].filter((key) => !(key in exposed)) }
 }
 
 /** TABLE commit facts by variable: fields of `gitMetadata`, then fields of `meta` by git host, whose prefix is left out. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Deps, OperatorCtx } from '../../context.ts'
+import { showSettings } from '../../model/project-settings.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
@@ -42,7 +43,8 @@ export async function freezeEnvironment(
 ): Promise<number> {
   const variables = await readVariables(ctx, project, targetOf(deployment), deployment.git_branch ?? '')
   const sealedEnv = await sealCreateEnv(ctx, project.id, deployment.id, created)
-  const content = sealedEnv === null ? contentOf(variables) : deployment.id
+  const hides_system = hidesSystem(project) ? 1 : 0
+  const content = sealedEnv === null ? contentOf(variables, hides_system) : deployment.id
   const there = await ctx.db
     .updateTable('frozen_env')
     .set({ refs: sql<number>`refs + 1` })
@@ -62,7 +64,7 @@ export async function freezeEnvironment(
   const of = { account_id: project.account_id, project_id: project.id, content }
   const { id, refs } = await ctx.db
     .insertInto('frozen_env')
-    .values({ ...of, variables_json: text, sealed_env: sealedEnv, bytes, refs: 1 })
+    .values({ ...of, variables_json: text, sealed_env: sealedEnv, hides_system, bytes, refs: 1 })
     // Another create may have been first.
     .onConflict((conflict) =>
       conflict.columns(['project_id', 'content']).doUpdateSet({ refs: sql<number>`frozen_env.refs + 1` }),
@@ -73,14 +75,20 @@ export async function freezeEnvironment(
   return Number(id)
 }
 
+function hidesSystem({ settings_json }: Row<'project'>): boolean {
+  return showSettings(settings_json).autoExposeSystemEnvs === false
+}
+
 function targetOf({ custom_environment_id, target }: Shown): Target {
   return (custom_environment_id ?? target) as Target
 }
 
 /** Names the variables by their rows and versions, never by their values. */
-function contentOf(variables: readonly Variable[]): string {
+function contentOf(variables: readonly Variable[], hidesSystem: number): string {
   const named = variables.map(({ key, type, boxId, row }) => [key, type, boxId, row.id, row.value_version])
-  return createHash('sha256').update(JSON.stringify(named)).digest('hex')
+  return createHash('sha256')
+    .update(JSON.stringify([hidesSystem, ...named]))
+    .digest('hex')
 }
 
 /** Shared variables are sealed again, with the key of the project: it may leave the account, whose key may go. */
@@ -94,22 +102,26 @@ async function freezeEach(ctx: WriteCtx, projectId: string, variables: readonly 
   })
 }
 
+type OpenedEnvironment = { variables: OpenedVariable[]; created: CreateEnv; hidesSystem: boolean }
+
 /** A variable of a deployment, opened. */
-export type OpenedVariable = Pick<FrozenVariable, 'key' | 'type'> & { value: string }
+type OpenedVariable = Pick<FrozenVariable, 'key' | 'type'> & { value: string }
 
 /**
  * Returns the variables of a deployment: those of its project, and those of its create. A deployment of an earlier version has the
- * present ones of its project. Undefined where one does not open; the log has the reason.
+ * present ones of its project. `hidesSystem`: it gets no system variables. Undefined where one does not open; the log has the reason.
  */
 export async function openEnvironment(
   ctx: ReadCtx,
   project: Row<'project'>,
   deployment: Row<'deployment'>,
-): Promise<{ variables: OpenedVariable[]; created: CreateEnv } | undefined> {
+): Promise<OpenedEnvironment | undefined> {
   const created = await readCreatedEnv(ctx, deployment)
-  const text = (await rowOf(ctx, deployment))?.variables_json ?? null
+  const row = await rowOf(ctx, deployment)
+  const text = row?.variables_json ?? null
   const variables = text === null ? await openPresent(ctx, project, deployment) : await openFrozen(ctx, text)
-  return created === undefined || variables === undefined ? undefined : { variables, created }
+  if (created === undefined || variables === undefined) return undefined
+  return { variables, created, hidesSystem: row === undefined ? hidesSystem(project) : row.hides_system === 1 }
 }
 
 /** Returns the variables and commit facts that came with the create of a deployment. Undefined where they do not open. */

@@ -6,19 +6,22 @@ import { openEnvironment } from '../builds/frozen-variables.ts'
 
 type Texts = Record<string, string>
 
-/** Returns the variables of the functions of a deployment: of its project, of its create, and those of Berth. Undefined where a value does not open; the log has the reason. */
+/** Returns the variables of the functions of a deployment: of its project, of its create, and those of Berth. `masked`: keys of secrets. Undefined where a value does not open; the log has the reason. */
 export async function environmentOfFunctions(
   { db, ...deps }: Deps,
   project: Row<'project'>,
   deployment: Row<'deployment'>,
-): Promise<Texts | undefined> {
+): Promise<{ env: Texts; masked: string[] } | undefined> {
   const ctx = { db: db.read, deps: { db, ...deps } }
   const opened = await openEnvironment(ctx, project, deployment)
   if (opened === undefined) return undefined
-  const { variables, created } = opened
+  const { variables, created, hidesSystem } = opened
   const { CI: _, ...system } = await systemVariables(ctx, project, deployment, created.git)
   const env: Texts = {}
   // A variable of type `system` names the system variable whose value it has.
   for (const { key, type, value } of variables) env[key] = type === 'system' ? (system[value] ?? '') : value
-  return { ...env, ...created.env, ...system }
+  const exposed = hidesSystem ? {} : system
+  const secrets = variables.filter(({ type }) => type !== 'plain' && type !== 'system').map(({ key }) => key)
+  const masked = new Set([...secrets, ...Object.keys(created.env)].filter((key) => !(key in exposed)))
+  return { env: { ...env, ...created.env, ...exposed }, masked: [...masked] }
 }

@@ -54,6 +54,8 @@ export type DeploymentTables = {
     variables_json: string | null
     /** Variables that came with the create, sealed as JSON; null: none. */
     sealed_env: string | null
+    /** 1: the project did not expose system variables at the create. */
+    hides_system: Generated<number>
     /** What it counts in `file_usage`. */
     bytes: number
     /** How many deployments have it; it goes with the last. */
@@ -76,7 +78,49 @@ export type DeploymentTables = {
     /** Of response bodies. */
     bytes: number
   }
-  /** The last usage report of a sites server, so that a repeated report counts once. */
+  /** Log lines of functions of a deployment, in pieces. Kept for 3 days, and 32 MiB of an account. delivery/logs/store-lines.ts. */
+  runtime_log: {
+    id: Generated<number>
+    account_id: string
+    project_id: string
+    deployment_id: string
+    /** Times of the first and the last line. */
+    first_at: number
+    last_at: number
+    lines: number
+    bytes: number
+    /** A line of JSON for each (`KeptLine`). */
+    text: string
+  }
+  /** A cron job of the production deployment of a project. */
+  cron_job: {
+    project_id: string
+    place: number
+    deployment_id: string
+    path: string
+    /** Five fields, in UTC. */
+    schedule: string
+    /** The next time that is due. The request that moves it runs the job. */
+    next_at: number
+  }
+  /** A run of a cron job. The last of each project are kept. */
+  cron_run: {
+    id: string
+    project_id: string
+    deployment_id: string
+    path: string
+    schedule: string
+    /** The time of the schedule. */
+    due_at: number
+    began_at: number
+    /** Null: it runs, or its result was lost. */
+    ended_at: number | null
+    /** Of the response; null: none came. */
+    status: number | null
+    /** Why it did not run, or has no response. */
+    fault: string | null
+  }
+  /** The last report of usage or log lines of a sites server, so that a repeated report counts once. */
   usage_report: { server: string; sequence: number; expires_at: number }
   /** The deployment that a verified domain or a generated address serves. Redirects have no row. */
   alias: {
@@ -141,6 +185,8 @@ export type FileTables = {
     manifest_id: number
     /** How many deployments serve it, or are built from it. */
     refs: Generated<number>
+    /** Its cron jobs: path and schedule of each; null: none. */
+    crons_json: string | null
   }
   /** A file of an output, including its manifest. Each row counts in the `refs` of the file. */
   output_blob: { output_id: number; blob_id: number }

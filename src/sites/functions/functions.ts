@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
+import type { FunctionLog } from '../logs/function-log.ts'
 import { FunctionFailure } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
 import { type FunctionCall, invoke } from './invoke.ts'
@@ -24,6 +25,7 @@ export type FunctionParts = {
   /** Lets a visitor send the body that waits for `100 Continue`. */
   letContinue(raw: IncomingMessage, response: ServerResponse): void
   writeLine(spec: FunctionSpec, line: FunctionLine): void
+  begin: FunctionLog['begin']
   log: Logger
 }
 
@@ -41,6 +43,7 @@ export function openFunctions(parts: FunctionParts): Functions {
       const { response } = exchange
       const id = newRequestId()
       response.setHeader('x-vercel-id', id)
+      observe(parts, request, response, id)
       try {
         await answer(parts, slots, request, exchange, id)
         return undefined
@@ -54,6 +57,21 @@ export function openFunctions(parts: FunctionParts): Functions {
     },
     close: () => parts.processes.close(),
   }
+}
+
+/** The log has each request, with the status that its visitor got. */
+function observe(
+  { begin }: FunctionParts,
+  { spec, call: { request } }: FunctionRequest,
+  response: ServerResponse,
+  requestId: string,
+): void {
+  const { method, host, path } = request
+  const facts = { requestId, method: method.slice(0, 20), host: host.slice(0, 260), path: path.slice(0, 500) }
+  const end = begin(spec.deploymentId, facts)
+  const onClose = () => end(response.headersSent ? response.statusCode : 0)
+  if (response.destroyed) onClose()
+  else response.once('close', onClose)
 }
 
 async function answer(

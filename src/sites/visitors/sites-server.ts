@@ -9,6 +9,7 @@ import { openDns } from '../../platform/adapters/dns.ts'
 import { openEgress } from '../../platform/adapters/egress.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
 import { openContentCache } from '../content/content-cache.ts'
+import { startCrons } from '../crons/cron-runs.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
 import { openFileSource } from '../snapshot/file-source.ts'
@@ -58,27 +59,21 @@ export async function openSitesServer(
   const usage = openUsage(controlPlane, token, log)
   const functions = options && (await openFunctionRuntime(options, { cache, controlPlane, token, letContinue, log }))
   const { connections } = config
-  const parts = {
-    known,
-    admission,
-    sites: openSites(cache),
-    cache,
-    pool,
-    forwarding,
-    functions,
-    usage,
-    connections,
-    log,
-  }
+  const content = { sites: openSites(cache), cache, pool }
+  const parts = { known, admission, ...content, forwarding, functions, usage, connections, log }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
+  const stopCrons =
+    functions &&
+    startCrons({ origin: controlPlane, token, log }, (raw, response) => answerVisitor(parts, raw, response, true))
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
       // On a local machine the control plane stops at the same time, and still responds now.
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
+      await stopCrons?.()
       await functions?.close()
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])
       await source.close()

@@ -92,6 +92,33 @@ onBothEngines(
 )
 
 onBothEngines(
+  'without autoExposeSystemEnvs later deployments get no system variables, but those that name one',
+  async (world) => {
+    await seedProject(world, 'web')
+    await world.call('POST', '/v10/projects/web/env', {
+      key: 'VERCEL_URL',
+      value: 'VERCEL_URL',
+      type: 'system',
+      target: TARGETS.target,
+    })
+    const before = await deploy(world.call)
+    await world.call('PATCH', '/v9/projects/web', { autoExposeSystemEnvs: false })
+    const after = await deploy(world.call, SITE, { meta: { again: '1' } })
+    const { ask, close } = await openInstance(world)
+    const envOf = async (id: string) => JSON.parse((await ask(`/sites/v1/environments/${id}`)).text).env
+    assert.equal((await envOf(before.id)).VERCEL_ENV, 'preview')
+    assert.deepEqual(Object.keys(await envOf(after.id)), ['VERCEL_URL'])
+    assert.match((await envOf(after.id)).VERCEL_URL, /^web-/)
+    const runners = await openRunners(world)
+    await createSource(world)
+    assert.deepEqual(Object.keys((await runners.take()).env).toSorted(), ['CI', 'VERCEL_URL'])
+    await runners.close()
+    await close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'variables count for the account while a deployment has them, and go with the last or with the project',
   async (world) => {
     const { change } = await seedVariables(world)
