@@ -45,6 +45,8 @@ const FIELDS: Readonly<Record<EventsBody['event'], (of: Described) => Fields>> =
   'vercel.proxy_response': ({ line, ...of }) => ({
     ...placeOf({ line, ...of }),
     ...{ requestHostname: line.host, route: line.path, httpStatus: line.status, cacheResult: 'MISS' },
+    // `vercel logs requests` leaves out those of another type.
+    pathType: 'func',
   }),
 }
 

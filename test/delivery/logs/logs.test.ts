@@ -110,7 +110,9 @@ onBothEngines(
       [next.events.length, (next.events as LogEvent[])[0]!.message, next.pagination.hasMore],
       [1, 'one', false],
     )
-    const requests = eventsOf(await ask({ event: 'vercel.proxy_response', filter: 'httpStatus >= 200' }))
+    const requests = eventsOf(
+      await ask({ event: 'vercel.proxy_response', filter: '(NOT pathType:"background_func") AND httpStatus >= 200' }),
+    )
     assert.deepEqual(
       requests.map((one) => [one.requestPath, one.httpStatus]),
       [
