@@ -84,6 +84,18 @@ export const READERS = {
     from: 'caller',
     files: ['delivery/protocol/usage-report.ts', 'operations/edge/site-usage.ts'],
   },
+  'log report': {
+    bytes: 2 * 1024 * KIB,
+    parts: 2000,
+    from: 'caller',
+    files: ['delivery/protocol/log-report.ts', 'operations/edge/site-usage.ts'],
+  },
+  'result of a cron job': {
+    bytes: 2 * KIB,
+    parts: 3,
+    from: 'caller',
+    files: ['delivery/protocol/cron-channel.ts'],
+  },
   'request of a runner': {
     bytes: 128 * KIB,
     parts: 1000,

@@ -6,7 +6,9 @@ import { memberRoutes } from './accounts/members/routes.ts'
 import { tokenRoutes } from './accounts/tokens/routes.ts'
 import { userRoutes } from './accounts/users/routes.ts'
 import { buildRoutes } from './delivery/builds/routes.ts'
+import { cronRoutes } from './delivery/crons/list.ts'
 import { deployRoutes } from './delivery/deploys/routes.ts'
+import { logRoutes } from './delivery/logs/routes.ts'
 import { runnerRoutes } from './delivery/runners/routes.ts'
 import { uploadRoutes } from './delivery/uploads/routes.ts'
 import { consentRoutes } from './integrations/consent/routes.ts'
@@ -56,6 +58,8 @@ const routes = [
   ...uploadRoutes,
   ...deployRoutes,
   ...buildRoutes,
+  ...logRoutes,
+  ...cronRoutes,
   ...promotionRoutes,
   ...aliasRoutes,
   ...accountRoutes,

@@ -4,6 +4,8 @@ import { purgeEndedSessions } from './accounts/sign-in/sessions.ts'
 import { checkIdentities } from './accounts/single-sign-on/check.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { endLostBuilds } from './delivery/builds/expiry.ts'
+import { followProduction } from './delivery/crons/jobs.ts'
+import { purgeOldLogs } from './delivery/logs/store-lines.ts'
 import { purgeRunners } from './delivery/runners/registry.ts'
 import { collectFiles } from './delivery/uploads/collect.ts'
 import { purgeOldDeliveries } from './integrations/deliveries/deliveries.ts'
@@ -54,6 +56,7 @@ export const TIMERS = {
   'old-email-changes': { periodMs: HOUR_MS, sweep: expirySweep('email_change') },
   'old-identity-links': { periodMs: HOUR_MS, sweep: expirySweep('identity_link') },
   'old-usage': { periodMs: HOUR_MS, sweep: purgeOldUsage },
+  'old-logs': { periodMs: HOUR_MS, sweep: purgeOldLogs },
   'old-usage-reports': { periodMs: HOUR_MS, sweep: expirySweep('usage_report') },
   'reserved-slugs': { periodMs: HOUR_MS, sweep: expirySweep('reserved_slug') },
   'old-invitations': { periodMs: HOUR_MS, sweep: expirySweep('invitation') },
@@ -74,6 +77,7 @@ export const TIMERS = {
   'expired-deployments': { periodMs: 10 * MINUTE_MS, sweep: expireDeployments, slice: EXPIRATION_SLICE },
   'released-proofs': { periodMs: HOUR_MS, sweep: purgeReleasedProofs },
   'ended-rate-limits': { periodMs: MINUTE_MS, sweep: purgeEndedWindows },
+  'cron-jobs': { periodMs: 2000, sweep: followProduction, slice: 20, runsInDoubt: true },
   'lost-builds': { periodMs: 2000, sweep: endLostBuilds, slice: 100, runsInDoubt: true },
   'old-runners': { periodMs: HOUR_MS, sweep: purgeRunners },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, runsInDoubt: true },

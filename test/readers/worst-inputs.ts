@@ -12,6 +12,8 @@ import { readHeader } from '../../src/delivery/archive/header.ts'
 import { openDigest } from '../../src/delivery/files/digest.ts'
 import { FileNames, Finish, LogBatch } from '../../src/delivery/protocol/runner-protocol.ts'
 import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
+import { readCronResult } from '../../src/delivery/protocol/cron-channel.ts'
+import { readLogReport } from '../../src/delivery/protocol/log-report.ts'
 import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
 import { parseBody } from '../../src/delivery/runners/answers.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
@@ -288,6 +290,10 @@ const readAttributes = (flag: string) => (text: string) => {
   addExtended({}, readHeader(header({ flag, size: bytes.length }), 0)!, bytes, 0)
 }
 
+const LOG_LINE = {
+  ...{ deploymentId: 'dpl_1', date: 1, level: 'info', text: 'a', requestId: '', method: '', host: '', path: '', status: 0 },
+}
+
 const SOURCE_ENTRY = { path: 'a', kind: 'file', mode: 33188, size: 1, digest: 'a'.repeat(64) }
 
 const readRunnerBody = (schema: TSchema) => (text: string) => void parseBody(text, schema)
@@ -404,6 +410,18 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       ends: ['', `${JSON.stringify(USAGE_LINE)}]}`],
     },
   ),
+  'log report': texts(
+    ['[', '{"a":', '"a",', '{},', '0,', '\\u0000', `${JSON.stringify(LOG_LINE)},`],
+    readLogReport,
+    {
+      begins: ['', `{"server":"${'a'.repeat(16)}","sequence":1,"lines":[`],
+      ends: ['', `${JSON.stringify(LOG_LINE)}]}`],
+    },
+  ),
+  'result of a cron job': texts(['[', '{"a":', '"a",', '\\u0000'], readCronResult, {
+    begins: ['', '{"id":"a","status":200,"fault":"'],
+    ends: ['', '"}'],
+  }),
   'request of a runner': texts(['[', '"a",', '{},', '\\u0000', `"${'a'.repeat(64)}",`], readRunnerBody(FileNames), {
     begins: ['', '{"sha256":['],
     ends: ['', '"a"]}'],

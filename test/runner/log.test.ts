@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createLogBuffer, LOG_LIMITS } from '../../src/runner/log/log-buffer.ts'
-import { createMasks } from '../../src/runner/log/masks.ts'
+import { createMasks } from '../../src/platform/secrets/masks.ts'
 
 const NO_MASKS = createMasks([])
 

@@ -93,8 +93,10 @@ async function openService() {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answer({ status, reply, jsonLines }: Route, { answer = {} }: Example) {
       last = undefined
-      const type = jsonLines && !reply!.items ? 'application/stream+json' : 'application/json'
-      next = { status, type, text: reply === undefined ? '' : JSON.stringify(answer) }
+      const isLines = jsonLines === 'always' || (jsonLines && !reply!.items)
+      const type = isLines ? 'application/stream+json' : 'application/json'
+      const text = [isLines ? answer : [answer]].flat().map((line) => JSON.stringify(line)).join('\n')
+      next = { status, type, text: reply === undefined ? '' : text }
     },
     sent: () => last,
     close: () => server.close(),

@@ -17,7 +17,9 @@ export async function runEveryWrite(
 ): Promise<void> {
   const late = ({ method, operationId }: Route) =>
     Number(method === 'DELETE') + Number(operationId === 'deleteProject') + Number(operationId === 'operatorDeleteUser')
-  for (const route of ROUTES.filter(({ method }) => method !== 'GET').sort((a, b) => late(a) - late(b))) {
+  for (const route of ROUTES.filter(({ method, reads }) => method !== 'GET' && !reads).sort(
+    (a, b) => late(a) - late(b),
+  )) {
     const { operationId } = route
     if (operationId === 'operatorRemoveMember')
       await world.operator('PUT', `/operator/v1/teams/${samples.teamId}/members/${samples.spare.id}`, {

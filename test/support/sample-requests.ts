@@ -250,6 +250,11 @@ const BODIES: Record<string, object> = {
   joinTeam: {},
   updateTeamMember: { role: 'DEVELOPER' },
   createAuthToken: { name: 'sample' },
+  listLogEvents: {
+    event: 'vercel.log',
+    scope: { projectIds: ['web'] },
+    timeRange: { start: '2026-01-01T00:00:00Z', end: '2026-01-02T00:00:00Z' },
+  },
 }
 
 function newApp(slug: string): object {
@@ -273,6 +278,7 @@ const QUERIES: Record<string, string> = {
   purgeDataCache: 'projectIdOrName=web',
   invalidateByTags: 'projectIdOrName=web',
   dangerouslyDeleteByTags: 'projectIdOrName=web',
+  listRequestLogs: 'projectId=web',
 }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',

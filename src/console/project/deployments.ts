@@ -21,6 +21,7 @@ import type { Refused } from '../refused.ts'
 import { duration, relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
+import { functionLog, LogFilters } from './functions/function-log.ts'
 import { isInTransfer } from './list.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
@@ -36,6 +37,7 @@ export const DEPLOYMENT_SHOWN = [
   'listDeploymentAliases',
   'getDeploymentUsage',
   'getDeploymentEvents',
+  'listRequestLogs',
   'getProject',
 ]
 
@@ -58,8 +60,9 @@ export const deploymentScreens: readonly Screen[] = [
     method: 'GET',
     path: `${DEPLOYMENTS_PATH}/:id`,
     name: 'showDeployment',
+    query: LogFilters,
     calls: DEPLOYMENT_SHOWN,
-    run: (ctx, input) => deploymentPage(ctx, input),
+    run: (ctx, input) => deploymentPage(ctx, input, undefined, input.query),
   }),
 ]
 
@@ -150,7 +153,12 @@ function nothing({ id, name }: Project, isNarrowed: boolean): Html {
 }
 
 /** Shows a deployment with its promotion actions. Refuses: not_found 404, also for one of another project. */
-export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+export async function deploymentPage(
+  ctx: ConsoleCtx,
+  { params }: ScreenInput,
+  refused?: Refused,
+  filters: Static<typeof LogFilters> = {},
+) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
   const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
@@ -161,6 +169,8 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
   })
   const visitors = await visitorsOf(ctx, account, one.id)
   const log = await readBuildLog(ctx, account, project.name, one)
+  const path = deploymentPath(account, project.name, one.id)
+  const lines = await functionLog(ctx, account, one, path, filters)
   const meta = Object.entries(one.meta)
   return consolePage(
     ctx,
@@ -174,16 +184,9 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(refused)}
 ${failureNotice(one, log?.lines ?? [])}
-<section class="card in stack"><h2>Details</h2><dl class="facts">
-<dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
-${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
-<dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
-<dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
-${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
-</dl></section>
+${details(ctx, one, visitors)}
 ${log?.card}
+${lines}
 <section class="card in stack"><h2>Domains</h2>
 ${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own URL.</p>`}</section>
 ${
@@ -196,6 +199,18 @@ ${
 }`,
     },
   )
+}
+
+function details(ctx: ConsoleCtx, one: Deployment, visitors: string | undefined): Html {
+  return html`<section class="card in stack"><h2>Details</h2><dl class="facts">
+<dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
+${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
+<dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
+<dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
+${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
+</dl></section>`
 }
 
 /** Requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */

@@ -20,11 +20,12 @@ import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
+import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
 import { failedOf, failedSentence, type LatestDeployment, readLatestDeployments } from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
-const SHOWN = ['getProject', 'getProjectDomains', ...USER_NAME_CALLS]
+const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', ...USER_NAME_CALLS]
 /** Unverified domains shown. */
 const MAX_DOMAINS = 5
 
@@ -70,7 +71,8 @@ ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
-${latest(account, project, ctx.now)}`,
+${latest(account, project, ctx.now)}
+${await cronJobs(ctx, account, project)}`,
     },
   )
 }

@@ -4,8 +4,8 @@ import { OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
 import { GIT_HOSTS } from '../../model/commit.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { type CreateEnv, openCreateEnv } from './create-env.ts'
-import { openFrozenVariables } from './frozen-variables.ts'
+import type { CreateEnv } from './create-env.ts'
+import { openEnvironment } from './frozen-variables.ts'
 
 type Texts = Record<string, string>
 type Ctx = { db: Queries; deps: Deps }
@@ -16,11 +16,10 @@ export async function environmentOfBuild(
   ctx: Ctx,
   project: Row<'project'>,
   deployment: Row<'deployment'>,
-  build: Row<'build'>,
 ): Promise<Environment | undefined> {
-  const created = await openCreateEnv(ctx, project.id, deployment.id, build.sealed_env)
-  const variables = await openFrozenVariables(ctx, build.variables_json)
-  if (created === undefined || variables === undefined) return undefined
+  const opened = await openEnvironment(ctx, project, deployment)
+  if (opened === undefined) return undefined
+  const { variables, created, hidesSystem } = opened
   const system = await systemVariables(ctx, project, deployment, created.git)
   const env: Texts = {}
   const masked = new Set<string>()
@@ -34,7 +33,8 @@ export async function environmentOfBuild(
       env[key] = value
       masked.add(key)
     }
-  return { env: { ...env, ...system }, masked: [...masked].filter((key) => !(key in system)) }
+  const exposed = hidesSystem ? { CI: system.CI! } : system
+  return { env: { ...env, ...exposed }, masked: [...masked].filter((key) => !(key in exposed)) }
 }
 
 /** TABLE commit facts by variable: fields of `gitMetadata`, then fields of `meta` by git host, whose prefix is left out. */

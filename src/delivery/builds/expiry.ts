@@ -43,7 +43,7 @@ async function expire(ctx: OperatorCtx, build: Row<'build'>): Promise<void> {
       state: isOver ? 'ended' : 'waiting',
       lease_until: null,
       token_hash: null,
-      ...(isOver && { ended_at: ctx.now, variables_json: null }),
+      ...(isOver && { ended_at: ctx.now }),
     })
     .where('deployment_id', '=', build.deployment_id)
     .where('attempt', '=', attempt)
@@ -82,7 +82,7 @@ const OVERDUE = `The build took longer than ${LEASE_TIMES.buildMs / 60_000} minu
 async function endUnheeded({ db, now }: OperatorCtx, deploymentId: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('build')
-    .set({ state: 'ended', ended_at: now, lease_until: null, token_hash: null, variables_json: null })
+    .set({ state: 'ended', ended_at: now, lease_until: null, token_hash: null })
     .where('deployment_id', '=', deploymentId)
     .where('state', '=', 'leased')
     .where(({ exists, selectFrom }) =>

@@ -8,23 +8,21 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { settle } from '../../projects/deployments/register.ts'
 import { nextState } from '../deploys/states.ts'
 import type { BuildSettings } from '../protocol/runner-protocol.ts'
-import { freezeVariables } from './frozen-variables.ts'
 
 /** TABLE waiting builds of an account, and of all accounts of an owner. */
 const MAX_WAITING = { account: 100, owner: 200 } as const
 
-type New = { settings: BuildSettings; sealedEnv: string | null; takesDomains: boolean }
+type New = { settings: BuildSettings; takesDomains: boolean }
 
 /**
  * Inserts the build of a deployment that is QUEUED, in its transaction, and cancels older waiting previews of its branch. Refuses:
- * builds_rate_limited 429 (100 builds of the account wait, or 200 of its owner), and as
- * `freezeVariables` does.
+ * builds_rate_limited 429 (100 builds of the account wait, or 200 of its owner).
  */
 export async function createBuild(
   ctx: Ctx,
   project: Row<'project'>,
   deployment: Row<'deployment'>,
-  { settings, sealedEnv, takesDomains }: New,
+  { settings, takesDomains }: New,
 ): Promise<void> {
   await cancelOlder(ctx, project, deployment)
   // Read outside of the transaction: a change of members must not make creates lose races.
@@ -47,8 +45,6 @@ export async function createBuild(
       queued_at: ctx.now,
       started_at: null,
       ended_at: null,
-      sealed_env: sealedEnv,
-      variables_json: await freezeVariables(ctx, project, deployment),
       settings_json: JSON.stringify(settings),
     })
     .execute()

@@ -151,7 +151,7 @@ export async function completeBuild(
 ): Promise<{ outcome: Outcome; build: Row<'build'> | undefined }> {
   const build = await db
     .updateTable('build')
-    .set({ state: 'ended', ended_at: now, lease_until: null, variables_json: null })
+    .set({ state: 'ended', ended_at: now, lease_until: null })
     .where(isHeldBy(holder))
     .returningAll()
     .executeTakeFirst()

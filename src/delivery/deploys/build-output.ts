@@ -108,6 +108,7 @@ export async function readEntries(
     put: intake.files(),
     isSource: false,
     notices: output.notices,
+    crons: output.manifest.crons,
   }
 }
 

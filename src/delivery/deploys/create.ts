@@ -11,7 +11,8 @@ import { findDeployment, readDeploymentReply } from '../../projects/deployments/
 import { registerDeployment } from '../../projects/deployments/register.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import { requestPromote } from '../../projects/promotion/promote.ts'
-import { type CreateEnv, openCreateEnv, readCreateEnv, sealCreateEnv } from '../builds/create-env.ts'
+import { type CreateEnv, readCreateEnv } from '../builds/create-env.ts'
+import { freezeEnvironment, readCreatedEnv } from '../builds/frozen-variables.ts'
 import { buildSettingsOf, createBuild } from '../builds/new-build.ts'
 import { countStrays } from '../uploads/blobs.ts'
 import { type BuiltOutput, buildOutput } from './build-output.ts'
@@ -98,33 +99,36 @@ async function createFromFiles(ctx: Ctx, input: CreateInput, built: BuiltOutput)
   const { body } = input
   const project = (await findPlace(ctx, input)) ?? (await createPlace(ctx, input))
   const held = await holdOutput(ctx, project.account_id, built, built.ahead)
-  const row = await register(ctx, project, input, {
+  const columns = {
     ...readTarget(project, body),
     git_branch: readBranch(body),
     meta_json: readClientMeta(body),
     ...(built.isSource ? { source_id: held } : { output_id: held }),
-  })
-  if (built.isSource) await queueBuild(ctx, project, row, input, readCreateEnv(body))
+  }
+  const row = await register(ctx, project, input, columns, readCreateEnv(body))
+  if (built.isSource) await queueBuild(ctx, project, row, input)
   return { ...(await readDeploymentReply(ctx, row)), notices: built.notices }
 }
 
 type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json'> &
   Partial<Pick<Row<'deployment'>, 'output_id' | 'source_id'>>
 
-/** Inserts a deployment. The states before READY of one whose output is stored are already past; one with a source is QUEUED. */
-function register(
+/** Inserts a deployment with its variables. The states before READY of one whose output is stored are already past; one with a source is QUEUED. */
+async function register(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: CreateInput,
   columns: Columns,
+  created: CreateEnv,
 ): Promise<Row<'deployment'>> {
   const id = newId('dpl')
+  const env_id = await freezeEnvironment(ctx, project, { id, ...columns }, created)
   const of = { accountId: project.account_id, projectId: project.id, projectName: project.name, deploymentId: id }
   const url = deploymentAddress(of, ctx.deps.config.domains)
   const building = nextState('QUEUED', 'output_uploaded', ctx.now)!
   const stored = { ...building, ...nextState(building.ready_state, 'output_stored', ctx.now)! }
   const state = columns.source_id === undefined ? stored : { ready_state: 'QUEUED' as const }
-  return registerDeployment(ctx, project, ctx.account, { id, url, ...columns, ...state }, takesDomains(body))
+  return registerDeployment(ctx, project, ctx.account, { id, url, env_id, ...columns, ...state }, takesDomains(body))
 }
 
 function takesDomains({ autoAssignCustomDomains }: CreateInput['body']): boolean {
@@ -136,19 +140,17 @@ async function queueBuild(
   project: Row<'project'>,
   row: Row<'deployment'>,
   { body, query }: CreateInput,
-  env: CreateEnv,
 ): Promise<void> {
   const settings = {
     ...buildSettingsOf(project, readBuildSettings(body)),
     skipsCache: isYes(query.forceNew) && !isYes(query.withCache),
   }
-  const sealedEnv = await sealCreateEnv(ctx, project.id, row.id, env)
-  await createBuild(ctx, project, row, { settings, sealedEnv, takesDomains: takesDomains(body) })
+  await createBuild(ctx, project, row, { settings, takesDomains: takesDomains(body) })
 }
 
 type Redeployed = { project: Row<'project'>; deployment: Row<'deployment'> }
 
-/** Builds the source of a deployment again, with the settings of the project now; of one without, redeploys the output. */
+/** Builds the source of a deployment again, with settings and variables of the project now; of one without, redeploys the output. */
 async function redeploy(ctx: Ctx, { project, deployment }: Redeployed, input: CreateInput): Promise<Deployment> {
   const { body } = input
   const { output_id, source_id } = deployment
@@ -158,25 +160,16 @@ async function redeploy(ctx: Ctx, { project, deployment }: Redeployed, input: Cr
   if (held === null) refuse('nothing_to_build')
   await ctx.db.updateTable('output').set({ refs: sql<number>`refs + 1` }).where('id', '=', held).execute()
   const isSaid = body.target != null || body.customEnvironmentSlugOrId != null
-  const row = await register(ctx, project, input, {
+  const columns = {
     ...(isSaid ? readTarget(project, body) : targetAgain(project, deployment)),
     git_branch: deployment.git_branch,
     meta_json: readClientMeta(body, JSON.parse(deployment.meta_json)),
     ...(builds ? { source_id: held } : { output_id: held }),
-  })
-  if (builds) await queueBuild(ctx, project, row, input, await envAgain(ctx, deployment))
+  }
+  const created = (await readCreatedEnv(ctx, deployment)) ?? refuse('internal_server_error')
+  const row = await register(ctx, project, input, columns, created)
+  if (builds) await queueBuild(ctx, project, row, input)
   return readDeploymentReply(ctx, row)
-}
-
-/** The variables of the former create. Refuses: internal_server_error 500 (they do not open). */
-async function envAgain(ctx: Ctx, { id, project_id }: Row<'deployment'>): Promise<CreateEnv> {
-  const before = await ctx.db
-    .selectFrom('build')
-    .select('sealed_env')
-    .where('deployment_id', '=', id)
-    .executeTakeFirst()
-  const env = await openCreateEnv(ctx, project_id, id, before?.sealed_env ?? null)
-  return env ?? refuse('internal_server_error')
 }
 
 /** The environment of the former deployment, if it still exists. Production must be requested explicitly. */

@@ -6,11 +6,18 @@ import { insertRows, isOneOf } from '../../platform/db/bulk.ts'
 import { createYielder } from '../../platform/db/chunks.ts'
 import type { Db, Queries } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
+import type { CronDefinition } from '../crons/jobs.ts'
 import { nameFiles, nameStrays, type StoredFile, slicesOf } from '../uploads/blobs.ts'
 import { beingWritten } from '../uploads/plan.ts'
 
 /** An output to insert. `digest` identifies equal outputs. `files`: SHA-256 of each, with the manifest. `put`: files stored by this request. */
-export type NewOutput = { digest: string; manifest: StoredFile; files: readonly string[]; put: readonly StoredFile[] }
+export type NewOutput = {
+  digest: string
+  manifest: StoredFile
+  files: readonly string[]
+  put: readonly StoredFile[]
+  crons?: readonly CronDefinition[]
+}
 
 /** Up to this number of files, an output is inserted in the transaction of its deployment. A larger one would block other writers for long. */
 const MAX_AT_ONCE = 500
@@ -73,7 +80,8 @@ export async function holdOutput(
   if (isSmall(output)) await nameFiles(ctx, accountId, output.put)
   const there = await db
     .updateTable('output')
-    .set({ refs: sql<number>`refs + 1` })
+    // One of an earlier version has no cron jobs yet.
+    .set({ refs: sql<number>`refs + 1`, crons_json: cronsOf(output) })
     .where('account_id', '=', accountId)
     .where('sha256', '=', output.digest)
     .returning('id')
@@ -91,6 +99,10 @@ export async function holdOutput(
   return id
 }
 
+function cronsOf({ crons = [] }: Pick<NewOutput, 'crons'>): string | null {
+  return crons.length === 0 ? null : JSON.stringify(crons)
+}
+
 async function findOutput(db: Queries, accountId: string, digest: string): Promise<boolean> {
   const row = await db
     .selectFrom('output')
@@ -101,12 +113,8 @@ async function findOutput(db: Queries, accountId: string, digest: string): Promi
   return row !== undefined
 }
 
-async function insertOutput(
-  db: Queries,
-  accountId: string,
-  { digest, manifest }: NewOutput,
-  refs: number,
-): Promise<number> {
+async function insertOutput(db: Queries, accountId: string, output: NewOutput, refs: number): Promise<number> {
+  const { digest, manifest } = output
   const { id: manifest_id } = await db
     .selectFrom('blob')
     .select('id')
@@ -115,7 +123,7 @@ async function insertOutput(
     .executeTakeFirstOrThrow()
   const { id } = await db
     .insertInto('output')
-    .values({ account_id: accountId, sha256: digest, manifest_id, refs })
+    .values({ account_id: accountId, sha256: digest, manifest_id, refs, crons_json: cronsOf(output) })
     .returning('id')
     .executeTakeFirstOrThrow()
   return Number(id)

@@ -1,5 +1,6 @@
 /** Reads `config.json` of an output: Build Output API, version 3. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
+import { scheduleFault } from '../crons/schedule.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Images, Phase, Route, RoutingManifest } from '../protocol/routing-manifest.ts'
 import {
@@ -79,16 +80,16 @@ async function overridesOf(field: Field): Promise<Map<string, Override>> {
   return overrides
 }
 
-const SCHEDULE = [/^\S+(?: \S+){4}$/, 'must have the five fields of cron: minute, hour, day, month, weekday.'] as const
-
 function cronsOf(field: Field, notices: NoticeList): RoutingManifest['crons'] {
   return (itemsOf(field, OUTPUT_LIMITS.crons) ?? []).flatMap((item) => {
     if (!isObject(item)) return []
     const path = required(member(item, 'path'), (one) =>
       textOf(one, { most: 512, form: [/^\//, 'must begin with "/".'] }),
     )
-    const schedule = required(member(item, 'schedule'), (one) => textOf(one, { most: 256, form: SCHEDULE }))
+    const schedule = required(member(item, 'schedule'), (one) => textOf(one, { most: 256 }))
     if (path === undefined || schedule === undefined) return []
+    const fault = scheduleFault(schedule)
+    if (fault !== undefined) refuseField(member(item, 'schedule'), fault)
     notices.add('crons_not_run', path)
     return [{ path, schedule }]
   })

@@ -22,7 +22,8 @@ const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => str
     `Berth does not run these functions, now or later: ${what}. Visitors of their paths get status 501.`,
   middleware_not_run: (what) =>
     `The middleware (${what}) will not run: functions are off on this server. Visitors of the paths that it matches get status 501.`,
-  crons_not_run: (what, count) => `${count === 1 ? 'The cron job' : `${count} cron jobs`} (${what}) will not run.`,
+  crons_not_run: (what, count) =>
+    `${count === 1 ? 'The cron job' : `${count} cron jobs`} (${what}) will not run: functions are off on this server.`,
   images_not_optimized: () => 'Images will not be resized: /_vercel/image and /_next/image answer status 501.',
   challenge_denies: (what) =>
     `Berth has no challenge for visitors: the rules (${what}) deny the requests that they match.`,

@@ -145,7 +145,7 @@ async function leaseOf({ db, ...deps }: Deps, build: Row<'build'>, holder: Holde
     .where('id', '=', build.deployment_id)
     .executeTakeFirst()
   if (project === undefined || deployment === undefined) return undefined
-  const variables = await environmentOfBuild(ctx, project, deployment, build)
+  const variables = await environmentOfBuild(ctx, project, deployment)
   if (variables === undefined) return undefined
   return {
     ...holder,

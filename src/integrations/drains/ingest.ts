@@ -35,7 +35,7 @@ export function readProjectBacklog(ctx: OperatorCtx, project: Row<'project'>): P
 export async function ingestLines(
   ctx: OperatorCtx,
   project: Row<'project'>,
-  { body }: Input<unknown, LogLines>,
+  { body }: Pick<Input<unknown, LogLines>, 'body'>,
   backlog: Backlog,
 ): Promise<Static<typeof IngestResult>> {
   const drains = await drainsOf(ctx, project)

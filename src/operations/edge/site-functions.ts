@@ -1,6 +1,7 @@
-/** Requests of sites servers about functions. docs/functions.md: Environment. */
+/** Requests of sites servers about functions and cron jobs. docs/functions.md: Environment, Cron jobs. */
 
 import type { Deps } from '../../context.ts'
+import { leaseRuns } from '../../delivery/crons/runs.ts'
 import { environmentOfFunctions } from '../../delivery/functions/environment.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../delivery/protocol/function-channel.ts'
 import { runsFunctions } from '../../platform/settings/functions.ts'
@@ -24,10 +25,17 @@ export async function answerEnvironment(deps: Deps, path: string): Promise<EdgeR
     (await read.selectFrom('project').selectAll().where('id', '=', deployment.project_id).executeTakeFirst())
   if (deployment === undefined || project === undefined || deployment.ready_state !== 'READY')
     return plain(404, 'No READY deployment has this id.')
-  const env = await environmentOfFunctions(deps, project, deployment)
-  if (env === undefined) return plain(409, NOT_OPENED)
+  const environment = await environmentOfFunctions(deps, project, deployment)
+  if (environment === undefined) return plain(409, NOT_OPENED)
   const headers = { ...PLAIN, 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return { status: 200, headers, body: JSON.stringify({ env }) }
+  return { status: 200, headers, body: JSON.stringify(environment) }
+}
+
+/** Answers with runs of cron jobs that are due; none where functions are off. */
+export async function answerCronLease(deps: Deps): Promise<EdgeResponse> {
+  const runs = runsFunctions(deps.config.functions) ? await leaseRuns(deps) : []
+  const headers = { ...PLAIN, 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return { status: 200, headers, body: JSON.stringify({ runs }) }
 }
 
 const NOT_OPENED =

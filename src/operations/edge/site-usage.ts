@@ -1,6 +1,10 @@
-/** Ingests usage reports of sites servers. docs/deploying-sites.md: Usage. */
+/** Ingests reports of sites servers: usage, and log lines of functions. docs/deploying-sites.md: Usage; docs/functions.md: Log. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
+import { recordResult } from '../../delivery/crons/runs.ts'
+import { storeReport } from '../../delivery/logs/store-lines.ts'
+import { MAX_RESULT_BYTES, readCronResult } from '../../delivery/protocol/cron-channel.ts'
+import { MAX_LOG_BYTES, readLogReport } from '../../delivery/protocol/log-report.ts'
 import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
@@ -15,17 +19,41 @@ export async function answerReport(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   request: IncomingMessage,
 ): Promise<EdgeResponse> {
+  const of = { what: 'usage', most: MAX_REPORT_BYTES, read: readUsageReport }
+  return take(db, request, of, (report) => db.write((tx) => addUsage(tx, report, clock.now())))
+}
+
+/** As `answerReport`, for log lines of functions. */
+export async function answerLogReport(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
+  const of = { what: 'log lines', most: MAX_LOG_BYTES, read: readLogReport }
+  return take(deps.db, request, of, (report) => storeReport(deps, report))
+}
+
+/** Takes the result of a run of a cron job. */
+export async function answerCronResult(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
+  const of = { what: 'a cron job', most: MAX_RESULT_BYTES, read: readCronResult }
+  return take(deps.db, request, of, (result) => recordResult(deps, result))
+}
+
+type Kind<R> = { what: string; most: number; read: (text: string) => R | { sentence: string } }
+
+async function take<R extends object>(
+  db: Deps['db'],
+  request: IncomingMessage,
+  { what, most, read }: Kind<R>,
+  store: (report: R) => Promise<unknown>,
+): Promise<EdgeResponse> {
   if (request.method !== 'POST')
-    return { ...plain(405, 'Usage is sent with POST.'), headers: { ...PLAIN, allow: 'POST' } }
-  const text = await readBody(request)
+    return { ...plain(405, `A report of ${what} is sent with POST.`), headers: { ...PLAIN, allow: 'POST' } }
+  const text = await readBody(request, most)
   if (text === undefined) {
-    const answer = plain(413, `A report of usage has at most ${MAX_REPORT_BYTES} bytes.`)
+    const answer = plain(413, `A report of ${what} has at most ${most} bytes.`)
     return { ...answer, headers: { ...answer.headers, connection: 'close' } }
   }
-  const report = readUsageReport(text)
+  const report = read(text)
   if ('sentence' in report) return plain(400, report.sentence)
   try {
-    await db.write((tx) => addUsage(tx, report, clock.now()))
+    await store(report)
   } catch (error) {
     // The sites server retries.
     if (db.refusalOf(error) === undefined && !(error instanceof Refusal)) throw error
@@ -38,13 +66,13 @@ export async function answerReport(
 }
 
 /** Undefined when it is too long. */
-function readBody(request: IncomingMessage): Promise<string | undefined> {
+function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
     let bytes = 0
     request.on('data', (piece: Buffer) => {
       bytes += piece.length
-      if (bytes <= MAX_REPORT_BYTES) return void pieces.push(piece)
+      if (bytes <= most) return void pieces.push(piece)
       pieces.length = 0
       resolve(undefined)
     })

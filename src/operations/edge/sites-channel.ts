@@ -6,6 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Deps } from '../../context.ts'
+import { CRON_LEASE_PATH, CRON_RESULT_PATH } from '../../delivery/protocol/cron-channel.ts'
+import { LOGS_PATH } from '../../delivery/protocol/log-report.ts'
 import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '../../delivery/protocol/snapshot.ts'
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
@@ -19,10 +21,10 @@ import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
 import type { SyncedHosts } from './index-sync.ts'
 import { isOfFiles, openSiteFiles } from './site-files.ts'
-import { answerEnvironment, isOfFunctions } from './site-functions.ts'
+import { answerCronLease, answerEnvironment, isOfFunctions } from './site-functions.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
 import { answerCode } from './site-sign-in.ts'
-import { answerReport } from './site-usage.ts'
+import { answerCronResult, answerLogReport, answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
@@ -77,6 +79,9 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     const path = pathOf(request)
     if (path === REDEEM_PATH) return answerCode(deps, request)
     if (path === USAGE_PATH) return answerReport(deps, request)
+    if (path === LOGS_PATH) return answerLogReport(deps, request)
+    if (path === CRON_RESULT_PATH) return answerCronResult(deps, request)
+    if (path === CRON_LEASE_PATH && request.method === 'POST') return answerCronLease(deps)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
       return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }

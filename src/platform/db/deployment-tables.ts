@@ -27,6 +27,8 @@ export type DeploymentTables = {
     output_id: number | null
     /** The source of one that is built here: an output row whose manifest lists the source; null: none. */
     source_id: number | null
+    /** The variables of its build and its functions. Null: one of an earlier version, or without files. */
+    env_id: number | null
     /** Why it failed: a code of `BUILD_ERRORS`, and a sentence. Of a canceled one the sentence alone. */
     error_code: string | null
     error_message: string | null
@@ -39,6 +41,25 @@ export type DeploymentTables = {
     failed_at: number | null
     /** When it last became the production deployment; null: never. */
     promoted_at: number | null
+  }
+  /** Variables of deployments, as their creates found them. Deployments of equal variables share a row. delivery/builds/frozen-variables.ts. */
+  frozen_env: {
+    id: Generated<number>
+    /** The account whose files it counts with. A transfer leaves it. */
+    account_id: string
+    project_id: string
+    /** A hash of the rows and versions of the variables, or the id of the only deployment. */
+    content: string
+    /** Variables of the project, their values sealed (`FrozenVariable`). Null: of an earlier version, which reads the present ones. */
+    variables_json: string | null
+    /** Variables that came with the create, sealed as JSON; null: none. */
+    sealed_env: string | null
+    /** 1: the project did not expose system variables at the create. */
+    hides_system: Generated<number>
+    /** What it counts in `file_usage`. */
+    bytes: number
+    /** How many deployments have it; it goes with the last. */
+    refs: number
   }
   /** One row per field of a deployment's meta, for list filters. projects/deployments/meta.ts. */
   deployment_meta: { project_id: string; mark: string; deployment_id: string }
@@ -57,7 +78,49 @@ export type DeploymentTables = {
     /** Of response bodies. */
     bytes: number
   }
-  /** The last usage report of a sites server, so that a repeated report counts once. */
+  /** Log lines of functions of a deployment, in pieces. Kept for 3 days, and 32 MiB of an account. delivery/logs/store-lines.ts. */
+  runtime_log: {
+    id: Generated<number>
+    account_id: string
+    project_id: string
+    deployment_id: string
+    /** Times of the first and the last line. */
+    first_at: number
+    last_at: number
+    lines: number
+    bytes: number
+    /** A line of JSON for each (`KeptLine`). */
+    text: string
+  }
+  /** A cron job of the production deployment of a project. */
+  cron_job: {
+    project_id: string
+    place: number
+    deployment_id: string
+    path: string
+    /** Five fields, in UTC. */
+    schedule: string
+    /** The next time that is due. The request that moves it runs the job. */
+    next_at: number
+  }
+  /** A run of a cron job. The last of each project are kept. */
+  cron_run: {
+    id: string
+    project_id: string
+    deployment_id: string
+    path: string
+    schedule: string
+    /** The time of the schedule. */
+    due_at: number
+    began_at: number
+    /** Null: it runs, or its result was lost. */
+    ended_at: number | null
+    /** Of the response; null: none came. */
+    status: number | null
+    /** Why it did not run, or has no response. */
+    fault: string | null
+  }
+  /** The last report of usage or log lines of a sites server, so that a repeated report counts once. */
   usage_report: { server: string; sequence: number; expires_at: number }
   /** The deployment that a verified domain or a generated address serves. Redirects have no row. */
   alias: {
@@ -122,6 +185,8 @@ export type FileTables = {
     manifest_id: number
     /** How many deployments serve it, or are built from it. */
     refs: Generated<number>
+    /** Its cron jobs: path and schedule of each; null: none. */
+    crons_json: string | null
   }
   /** A file of an output, including its manifest. Each row counts in the `refs` of the file. */
   output_blob: { output_id: number; blob_id: number }
@@ -154,10 +219,6 @@ export type BuildTables = {
     /** Of the last attempt. */
     started_at: number | null
     ended_at: number | null
-    /** Variables that came with the create, sealed as JSON; null: none. */
-    sealed_env: string | null
-    /** Variables of the project at the create, their values sealed (`FrozenVariable`). Null once the build has ended. */
-    variables_json: string | null
     /** Settings of the project at the create (`BuildSettings`). */
     settings_json: string
     /** 1: the deployment has ended already, and the next beat says so to the runner. */

@@ -56,6 +56,8 @@ import * as builds from './migrations/0200-builds.ts'
 import * as buildOwners from './migrations/0210-build-owners.ts'
 import * as runners from './migrations/0211-runners.ts'
 import * as cachePurges from './migrations/0213-cache-purges.ts'
+import * as frozenEnv from './migrations/0214-frozen-env.ts'
+import * as logsAndCrons from './migrations/0216-logs-and-crons.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -115,4 +117,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0210-build-owners': buildOwners,
   '0211-runners': runners,
   '0213-cache-purges': cachePurges,
+  '0214-frozen-env': frozenEnv,
+  '0216-logs-and-crons': logsAndCrons,
 }

@@ -56,6 +56,8 @@ type CoreTables = {
     expiration_json: string | null
     /** When its deployments were last checked for expiry; null: none expires. */
     expiration_checked_at: number | null
+    /** The production deployment whose cron jobs are scheduled; another than `live_deployment_id`: not yet. */
+    crons_of: string | null
     /** Whether its cron jobs run (projects/projects/crons.ts); null: not set. */
     crons_json: string | null
     /** What was purged of its cached pages (platform/verdict/cache-purges.ts); null: nothing. */

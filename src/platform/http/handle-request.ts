@@ -102,7 +102,7 @@ async function dispatch(
     const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
     const input: Input = { ...unread, body, file: request.file }
     const admitted = { deps, now, route, request, credentials, caller, input }
-    const answer = await (route.method === 'GET' ? executeRead : executeWrite)(admitted)
+    const answer = await (route.method === 'GET' || route.reads ? executeRead : executeWrite)(admitted)
     const namesIgnored = route.method === 'PATCH' || route.namesIgnored
     return namesIgnored ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
   }

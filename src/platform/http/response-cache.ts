@@ -41,7 +41,7 @@ export async function serializeListResponse(
   answer: unknown,
   url: string,
 ): Promise<SerializedResponse> {
-  const asLines = route.jsonLines && splitQuery(url).values.format === 'lines'
+  const asLines = route.jsonLines === 'always' || (route.jsonLines && splitQuery(url).values.format === 'lines')
   const body = asLines
     ? await serializeLines(route.reply!, answer as unknown[])
     : await serializeList(route.reply!, answer)

@@ -28,6 +28,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   body?: B
   /** Ignored parameters that clients send, and why that is safe. docs/clients.md lists them. */
   ignores?: { query?: Record<string, string>; body?: Record<string, string> }
+  /** It changes nothing and leaves no audit entry, although its method is POST. */
+  reads?: true
   /** The body is plain text; `run` gets it as a string. */
   textBody?: true
   /** The body is JSON with any content type, because a client of the path sends it as text. */
@@ -83,8 +85,11 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   follow?: (deps: Deps, subject: S, input: Input<Static<Q>, Static<B>>) => AsyncIterable<string> | undefined
   /** Response schema; undeclared fields are dropped. Without it the response has no body. */
   reply?: R
-  /** Lines of JSON (`application/stream+json`): the rows of a list with `format=lines`, and every response that is not a list. Clients read it as a stream. */
-  jsonLines?: true
+  /**
+   * Lines of JSON (`application/stream+json`): the rows of a list with `format=lines`, or of every one (`always`), and every response that is not a
+   * list. Clients read it as a stream.
+   */
+  jsonLines?: true | 'always'
   /** Most rows of a list, and the largest row in bytes. Limits on stored data guarantee both. docs/limits.md. */
   list?: { rows: number; rowBytes: number }
   /** The response is plain text; `run` returns a string. */
@@ -186,7 +191,7 @@ export function refusalsOf(route: Route): RefusalKey[] {
     ...ALWAYS,
     ...ON_AUTH[route.auth],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
-    ...(route.method === 'GET' ? [] : ON_WRITE),
+    ...(route.method === 'GET' || route.reads ? [] : ON_WRITE),
     ...(acceptsIdempotencyKey(route) ? ON_KEY : []),
     ...(route.guards ?? []).flatMap((guard) => guard.refuses),
     ...(route.refuses ?? []),
@@ -199,7 +204,9 @@ export function acceptsIdempotencyKey({
   auth,
   method,
   fileBody,
-}: Pick<Route, 'auth' | 'method' | 'fileBody'>): boolean {
+  reads,
+}: Pick<Route, 'auth' | 'method' | 'fileBody' | 'reads'>): boolean {
+  if (reads) return false
   return auth !== 'client' && fileBody === undefined && (method === 'POST' || method === 'PATCH' || method === 'DELETE')
 }
 

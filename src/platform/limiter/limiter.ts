@@ -10,7 +10,7 @@ export type LimitStatus = RemainingLimit & { name: LimitName; total: number; sec
 
 export type Limiter = {
   /** Returns the limit group of a public operation. */
-  groupOf(route: { operationId: string; method: string }): LimitName
+  groupOf(route: { operationId: string; method: string; reads?: true }): LimitName
   /** Consumes `count` (default 1) or nothing of the limit of `owner`. Undefined without a limit. Synchronous unless the database is needed. */
   consume(name: LimitName, owner: string, now: number, count?: number): Sooner<LimitStatus | undefined>
   /** Refunds consumption that turned out not to count. */
@@ -32,7 +32,8 @@ export function createLimiter(
     counters.set(name, { limit, counter: counterOf(limit) })
   }
   return {
-    groupOf: ({ operationId, method }) => groups.get(operationId) ?? (method === 'GET' ? 'read' : 'write'),
+    groupOf: ({ operationId, method, reads }) =>
+      groups.get(operationId) ?? (method === 'GET' || reads ? 'read' : 'write'),
     consume(name, owner, now, count = 1) {
       const entry = counters.get(name)
       if (entry === undefined) return undefined

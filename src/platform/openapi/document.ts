@@ -195,7 +195,7 @@ function successOf(route: Route, example: Example | undefined): object {
   }
   const json = { 'application/json': { schema: route.reply, ...exampleField } }
   if (!route.jsonLines) return { description: 'done', content: json }
-  return { description: 'done', content: isList ? { ...json, ...lines } : lines }
+  return { description: 'done', content: isList && route.jsonLines !== 'always' ? { ...json, ...lines } : lines }
 }
 
 function refusalResponses(route: Route): Record<string, object> {

@@ -4,11 +4,12 @@ const NO_FILES = 'POST /v2/files uploads a file, and POST /v13/deployments deplo
 const NO_CONTINUE = 'POST /v13/deployments queues the build at once, so nothing is to be continued (docs/building.md).'
 const NO_SALE =
   'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
-const NO_LOGS = 'Berth stores no runtime logs. A log drain forwards them (docs/webhooks.md, Log drains).'
+const NO_LOGS =
+  'Of the observability of the hosted platform, Berth has log lines of functions alone: POST /v1/observability/events (docs/functions.md: Log).'
 const NO_PROJECT_ROLES =
   'Berth has no project roles and no access groups: a team role applies to every project of the team. PATCH /v1/teams/{teamId}/members/{uid} changes it (docs/accounts.md).'
 const NO_CRONS =
-  'Berth runs no code, so it starts no cron jobs. The platform that runs the deployments runs their cron jobs (docs/projects.md).'
+  'Berth runs cron jobs by their schedule alone. GET /v1/projects/{idOrName}/crons lists them (docs/functions.md: Cron jobs).'
 const NO_CERTS = 'Berth issues no certificates. The proxy in front of the edge gets and renews them (docs/edge.md).'
 const NO_DNS =
   'Berth hosts no DNS records. Change them at the DNS provider of the domain; GET /v6/domains/{domain}/config returns the expected ones (docs/domains.md).'

@@ -14,7 +14,6 @@ export async function endBuildOf({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, d
     .set({
       cancel_requested: 1,
       ended_at: sql<number | null>`case when state = 'waiting' then ${now} else ended_at end`,
-      variables_json: sql<string | null>`case when state = 'waiting' then null else variables_json end`,
       state: sql<'ended'>`case when state = 'waiting' then 'ended' else state end`,
     })
     .where('deployment_id', '=', deploymentId)

@@ -1,8 +1,7 @@
 import { route } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { findDeployment, findDeploymentOfProject, readDeploymentReply } from './deployments.ts'
-import { RuntimeLog, readRuntimeLogs } from './logs.ts'
+import { findDeployment, readDeploymentReply } from './deployments.ts'
 import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
 import { Deployment } from './schema.ts'
 import { DeploymentUsage, MAX_HOURS, readDeploymentUsage, UsageQuery } from './usage.ts'
@@ -61,19 +60,5 @@ export const clientDeploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: DeploymentUsage,
-  }),
-  route({
-    method: 'GET',
-    path: '/v1/projects/:projectId/deployments/:deploymentId/runtime-logs',
-    operationId: 'getRuntimeLogs',
-    summary: 'Read one line that states that Berth stores no logs',
-    tag,
-    needs: read,
-    load: findDeploymentOfProject,
-    run: readRuntimeLogs,
-    refuses: ['not_found'],
-    status: 200,
-    reply: RuntimeLog,
-    jsonLines: true,
   }),
 ]

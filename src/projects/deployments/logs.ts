@@ -30,18 +30,6 @@ const DeploymentEvent = Type.Object({
   info: Type.Object({ type: OneOf('build'), name: OneOf('berth'), readyState: Type.String() }),
   text: Type.String(),
 })
-export const RuntimeLog = Type.Object({
-  rowId: Type.String(),
-  level: OneOf('error'),
-  source: OneOf('delimiter'),
-  message: Type.String(),
-  messageTruncated: Type.Boolean(),
-  domain: Type.String(),
-  requestMethod: Type.String(),
-  requestPath: Type.String(),
-  responseStatusCode: Type.Integer(),
-  timestampInMs: Timestamp,
-})
 
 /** Returns the recorded states, oldest first, and where the build log is. The list ends even if a client follows it. */
 export function listDeploymentEvents(
@@ -77,23 +65,4 @@ function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvent>[] {
     info: { type: 'build', name: 'berth', readyState },
     text,
   }))
-}
-
-/** Returns the one line at which clients stop; they print its message. */
-export function readRuntimeLogs(
-  ctx: Ctx,
-  { deployment }: { deployment: Row<'deployment'> },
-): Static<typeof RuntimeLog> {
-  return {
-    rowId: '',
-    level: 'error',
-    source: 'delimiter',
-    message: 'Berth stores no runtime logs. A log drain forwards them: docs/webhooks.md, Log drains.',
-    messageTruncated: false,
-    domain: deployment.url,
-    requestMethod: '',
-    requestPath: '',
-    responseStatusCode: 0,
-    timestampInMs: ctx.now,
-  }
 }

@@ -13,7 +13,7 @@ export const deploymentsOnProject: ProjectHooks = {
 
 /** Moves the deployments of a project to another account, in the transaction of the project. */
 async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, accountId: string) {
-  for (const table of ['deployment', 'alias'] as const) {
+  for (const table of ['deployment', 'alias', 'runtime_log'] as const) {
     await ctx.db.updateTable(table).set({ account_id: accountId }).where('project_id', '=', projectId).execute()
   }
   await refreshDeploymentSummary(ctx, projectId)
@@ -27,7 +27,7 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
     .execute()
   for (const { id } of requests) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
   await releaseOutputsOfProject(ctx, projectId)
-  for (const table of ['alias', 'deployment_meta'] as const) {
+  for (const table of ['alias', 'deployment_meta', 'cron_job', 'cron_run'] as const) {
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
   const gone = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()

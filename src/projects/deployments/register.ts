@@ -25,7 +25,12 @@ type New = Pick<
   Row<'deployment'>,
   'id' | 'url' | 'target' | 'ready_state' | 'git_branch' | 'custom_environment_id' | 'meta_json'
 > &
-  Partial<Pick<Row<'deployment'>, 'upstream' | 'output_id' | 'source_id' | 'building_at' | 'ready_at' | 'failed_at'>>
+  Partial<
+    Pick<
+      Row<'deployment'>,
+      'upstream' | 'output_id' | 'source_id' | 'env_id' | 'building_at' | 'ready_at' | 'failed_at'
+    >
+  >
 
 /**
  * Inserts a deployment and applies its state; one that is READY gets its domains (`assignReadyDeployment`), unless `takesDomains`

@@ -75,6 +75,24 @@ export async function readDeploymentUsage(
 
 /** Adds a report. Returns false if it is a duplicate. Ignores unknown deployments, future hours, and hours older than 30 days. */
 export async function addUsage(db: Queries, { server, sequence, usage }: Report, now: number): Promise<boolean> {
+  if (!(await isFirstReport(db, { server, sequence }, now))) return false
+  const counted = usage.filter(({ hour }) => hour >= now - KEPT_MS && hour <= now + AHEAD_MS)
+  const known = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
+  const rows = counted.filter(({ deploymentId }) => known.has(deploymentId)).map(rowOf)
+  // Sorted, so that concurrent reports lock rows in the same order.
+  rows.sort((a, b) =>
+    a.deployment_id < b.deployment_id ? -1 : a.deployment_id > b.deployment_id ? 1 : a.hour - b.hour,
+  )
+  for (const some of chunks(rows)) await addRows(db, some)
+  return true
+}
+
+/** Notes a report in its transaction. Returns false if it, or a later one of that server, was noted before. */
+export async function isFirstReport(
+  db: Queries,
+  { server, sequence }: Pick<Report, 'server' | 'sequence'>,
+  now: number,
+): Promise<boolean> {
   const first = await db
     .insertInto('usage_report')
     .values({ server, sequence, expires_at: now + REPORT_RETENTION_MS })
@@ -86,16 +104,7 @@ export async function addUsage(db: Queries, { server, sequence, usage }: Report,
     )
     .returning('server')
     .executeTakeFirst()
-  if (first === undefined) return false
-  const counted = usage.filter(({ hour }) => hour >= now - KEPT_MS && hour <= now + AHEAD_MS)
-  const known = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
-  const rows = counted.filter(({ deploymentId }) => known.has(deploymentId)).map(rowOf)
-  // Sorted, so that concurrent reports lock rows in the same order.
-  rows.sort((a, b) =>
-    a.deployment_id < b.deployment_id ? -1 : a.deployment_id > b.deployment_id ? 1 : a.hour - b.hour,
-  )
-  for (const some of chunks(rows)) await addRows(db, some)
-  return true
+  return first !== undefined
 }
 
 async function knownOf(db: Queries, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
@@ -134,10 +143,11 @@ async function addRows(db: Queries, rows: readonly Row<'deployment_usage'>[]): P
     .execute()
 }
 
-/** Deletes the usage of removed deployments. */
+/** Deletes usage and log lines of removed deployments. */
 export async function deleteUsage({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
   for (const some of chunks(deploymentIds))
-    await db.deleteFrom('deployment_usage').where('deployment_id', 'in', some).execute()
+    for (const table of ['deployment_usage', 'runtime_log'] as const)
+      await db.deleteFrom(table).where('deployment_id', 'in', some).execute()
 }
 
 /** Sweep: removes hours that are older than 30 days, oldest first. Returns their number. */

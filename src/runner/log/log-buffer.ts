@@ -1,7 +1,7 @@
 /** The log of a build in memory: from bytes to numbered lines that are kept until they are acknowledged. docs/runner.md: Log. */
 import { StringDecoder } from 'node:string_decoder'
 import type { LogBatch, LogLine } from '../../delivery/protocol/runner-protocol.ts'
-import type { Masks } from './masks.ts'
+import type { Masks } from '../../platform/secrets/masks.ts'
 
 /** TABLE limits of a log. */
 export const LOG_LIMITS = {

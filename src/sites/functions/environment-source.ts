@@ -3,9 +3,12 @@ import { Pool } from 'undici'
 import { FUNCTION_ENVIRONMENT_PATH, MAX_ENVIRONMENT_BYTES } from '../../delivery/protocol/function-channel.ts'
 import { FunctionFailure } from './faults.ts'
 
+/** `masked`: the keys of those that are secret. */
+type FunctionEnvironment = { env: Record<string, string>; masked: string[] }
+
 export type EnvironmentSource = {
   /** Returns the variables of a deployment. Throws FunctionFailure. */
-  get(deploymentId: string): Promise<Record<string, string>>
+  get(deploymentId: string): Promise<FunctionEnvironment>
   close(): Promise<void>
 }
 
@@ -33,7 +36,8 @@ export function openEnvironmentSource(origin: string, token: string): Environmen
     }
     const text = Buffer.concat(pieces).toString()
     if (statusCode !== 200) throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200).trim()}`)
-    return (JSON.parse(text) as { env: Record<string, string> }).env
+    const { env, masked = [] } = JSON.parse(text) as Partial<FunctionEnvironment>
+    return { env: env ?? {}, masked }
   }
   return {
     get: (deploymentId) =>

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { ID_HEADER } from '../../launcher/protocol.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
+import type { FunctionLog } from '../logs/function-log.ts'
 import { FunctionFailure, named } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
 import { type Answering, type FunctionCall, invoke, type Sent } from './invoke.ts'
@@ -33,6 +34,7 @@ export type FunctionParts = {
   /** Lets a visitor send the body that waits for `100 Continue`. */
   letContinue(raw: IncomingMessage, response: ServerResponse): void
   writeLine(spec: FunctionSpec, line: FunctionLine): void
+  begin: FunctionLog['begin']
   log: Logger
 }
 
@@ -61,6 +63,21 @@ export function openFunctions(parts: FunctionParts): Functions {
   }
 }
 
+/** The log has each request once, with the status that its visitor got. */
+function observe(
+  { begin }: FunctionParts,
+  { spec, call: { request } }: FunctionRequest,
+  response: Answering,
+  requestId: string,
+): void {
+  const { method, host, path } = request
+  const facts = { requestId, method: method.slice(0, 20), host: host.slice(0, 260), path: path.slice(0, 500) }
+  const end = begin(spec.deploymentId, facts)
+  const onClose = () => end(response.headersSent ? response.statusCode : 0)
+  if (response.destroyed) onClose()
+  else response.once('close', onClose)
+}
+
 type Job<T> = FunctionRequest & { takesBody: boolean; use: FunctionUse<T> }
 
 async function runWithin<T>(
@@ -71,8 +88,12 @@ async function runWithin<T>(
 ): Promise<T | FunctionFailure | 'gone'> {
   const { response } = exchange
   // A middleware and the function after it have one id.
-  const id = String(response.getHeader(ID_HEADER) ?? newRequestId())
-  response.setHeader(ID_HEADER, id)
+  const given = response.getHeader(ID_HEADER)
+  const id = given === undefined ? newRequestId() : String(given)
+  if (given === undefined) {
+    response.setHeader(ID_HEADER, id)
+    observe(parts, job, response, id)
+  }
   try {
     return await onProcess(parts, slots, job, exchange, id)
   } catch (error) {

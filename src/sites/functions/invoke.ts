@@ -28,7 +28,7 @@ export type FunctionCall = {
 
 /** What a response is written to: that of a visitor, or one that is collected. */
 export type Answering = Writable &
-  Pick<ServerResponse, 'headersSent' | 'flushHeaders'> & {
+  Pick<ServerResponse, 'headersSent' | 'statusCode' | 'flushHeaders'> & {
     getHeader(name: string): unknown
     setHeader(name: string, value: string): unknown
     writeHead(status: number, headers: OutgoingHttpHeaders): unknown

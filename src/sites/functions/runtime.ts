@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { launcherModules } from '../../platform/base/shipped-files.ts'
+import { createMasks } from '../../platform/secrets/masks.ts'
 import { createSandbox, type SandboxKind } from '../../sandbox/create.ts'
 import type { Network } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
 import type { ContentCache } from '../content/content-cache.ts'
+import { type FunctionLog, openFunctionLog } from '../logs/function-log.ts'
 import { openEnvironmentSource } from './environment-source.ts'
 import { FunctionFailure } from './faults.ts'
 import { openFunctionCode } from './function-code.ts'
@@ -40,6 +42,8 @@ type Sources = {
 }
 
 const MIB = 1024 ** 2
+/** Forms of secrets in lines. The pattern is compiled on the event loop: 1,000 secrets take some 60 ms, once for each process. */
+const MAX_MASKS = 1500
 /** What a small function takes. */
 const MEMORY_OF_ONE = 64 * MIB
 const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
@@ -61,12 +65,15 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   }
   const code = openFunctionCode(cache, await makeFolder(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
-  const writeLine = (spec: FunctionSpec, line: FunctionLine) =>
-    log.debug({ deployment: spec.deploymentId, function: spec.bundle.name, ...line }, 'a function wrote a line')
+  const lines = openFunctionLog(sources.controlPlane, sources.token, log)
+  const writeLine = lineWriter(lines, log)
   const start: Parameters<typeof openProcesses>[0]['start'] = async (spec, take) => {
-    const [env, node] = await Promise.all([environments.get(spec.deploymentId), nodeOf(options, spec)])
+    const [{ env, masked }, node] = await Promise.all([environments.get(spec.deploymentId), nodeOf(options, spec)])
     const placed = await code.place(spec.account, spec.bundle.files)
-    const hooks = { onMessage: take, onLine: (line: FunctionLine) => writeLine(spec, line) }
+    const secrets = masked.map((key) => env[key] ?? '')
+    const { mask } = createMasks(secrets, MAX_MASKS)
+    const onLine = (line: FunctionLine) => writeLine(spec, line, mask)
+    const hooks = { onMessage: take, onLine }
     try {
       const process = await startProcess(means, { spec, code: placed, env, node }, hooks)
       process.ended.finally(placed.release).catch(() => {})
@@ -78,14 +85,31 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   }
   const tell = (spec: FunctionSpec, text: string) => writeLine(spec, { stream: 'stderr', requestId: '', text })
   const processes = openProcesses({ start, tell }, limitsOf(options))
-  const functions = openFunctions({ processes, writeLine, letContinue: sources.letContinue, log })
+  const functions = openFunctions({
+    processes,
+    writeLine,
+    begin: lines.begin,
+    letContinue: sources.letContinue,
+    log,
+  })
   return {
     ...functions,
     async close() {
       await functions.close()
       await environments.close()
+      await lines.close()
       await removeRunDirectory(own)
     },
+  }
+}
+
+/** Lines are in the log of the sites server too, at the level `debug`. */
+function lineWriter(lines: FunctionLog, log: Logger) {
+  const isTold = log.isLevelEnabled('debug')
+  return (spec: FunctionSpec, line: FunctionLine, mask = (text: string) => text) => {
+    lines.write(spec.deploymentId, line, mask)
+    const of = { deployment: spec.deploymentId, function: spec.bundle.name }
+    if (isTold) log.debug({ ...of, ...line, text: mask(line.text) }, 'a function wrote a line')
   }
 }
 

@@ -37,6 +37,7 @@ export function createRenderBudget(mostBytes: number, ofAccount: number): Render
 /** Takes the place of a visitor's response (`Answering`). */
 export class CollectedAnswer extends Writable {
   headersSent = false
+  statusCode = 0
   readonly #account: string
   readonly #budget: RenderBudget
   readonly #pieces: Buffer[] = []
@@ -57,6 +58,7 @@ export class CollectedAnswer extends Writable {
     )
     this.#head = { status, headers: Object.fromEntries(texts) }
     this.headersSent = true
+    this.statusCode = status
   }
 
   getHeader(): undefined {

@@ -34,6 +34,9 @@ import { answerAtDoor } from './sign-in.ts'
 import { answerAtSourceMap, isSignInForMaps, isSourceMap } from './source-maps.ts'
 import { readVisit, type Visit } from './visit.ts'
 
+/** Only the control plane sets it. */
+const CRON_HEADER = 'x-vercel-cron-schedule'
+
 export type Parts = {
   known: Pick<KnownHosts, 'find' | 'findDeployment'>
   admission: Pick<Admission, 'refuse' | 'redeem'>
@@ -49,18 +52,41 @@ export type Parts = {
   log: Logger
 }
 
-/** Answers a request. Never throws: an internal error is a page, or closes the connection if the response has begun. */
-export async function answerVisitor(parts: Parts, raw: IncomingMessage, response: CountedResponse): Promise<void> {
+/**
+ * Answers a request. Never throws: an internal error is a page, or closes the connection if the response has begun. `isCron`: it is of
+ * the control plane, so no protection applies.
+ */
+export async function answerVisitor(
+  parts: Parts,
+  raw: IncomingMessage,
+  response: CountedResponse,
+  isCron = false,
+): Promise<void> {
   const visit = readVisit(raw, parts.connections)
   if ('sentence' in visit) {
     response.setHeader('connection', 'close')
     return sendAnswer(raw, response, sentence(400, visit.sentence, 'BAD_REQUEST'))
   }
   try {
-    await answer(parts, visit, { raw, response })
+    await (isCron
+      ? answer(open(parts), withSchedule(visit, raw), { raw, response })
+      : answer(parts, visit, { raw, response }))
   } catch (error) {
     fail(parts, error, visit, { raw, response })
   }
+}
+
+/** Lets a cron job in. */
+function open({ admission, ...parts }: Parts): Parts {
+  return { ...parts, admission: { ...admission, refuse: async () => undefined } }
+}
+
+/** Visitors cannot set this header. */
+function withSchedule(visit: Visit, raw: IncomingMessage): Visit {
+  const { request } = visit
+  const { headers } = request
+  const schedule = String(raw.headers[CRON_HEADER] ?? '')
+  return { ...visit, request: { ...request, headers: new Map([...headers, [CRON_HEADER, schedule]]) } }
 }
 
 async function answer(parts: Parts, visit: Visit, exchange: Exchange & { response: CountedResponse }): Promise<void> {

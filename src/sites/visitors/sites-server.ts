@@ -10,6 +10,7 @@ import { openDns } from '../../platform/adapters/dns.ts'
 import { openEgress } from '../../platform/adapters/egress.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
 import { type ContentCache, type FetchContent, openContentCache } from '../content/content-cache.ts'
+import { startCrons } from '../crons/cron-runs.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
 import { openPrerenders } from '../prerender/prerenders.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
@@ -68,12 +69,16 @@ export async function openSitesServer(
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
+  const stopCrons =
+    functions &&
+    startCrons({ origin: controlPlane, token, log }, (raw, response) => answerVisitor(parts, raw, response, true))
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
       // On a local machine the control plane stops at the same time, and still responds now.
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
+      await stopCrons?.()
       await functions?.close()
       await prerenders?.close()
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])

@@ -114,7 +114,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   [{ crons: [{ path: 'a', schedule: '* * * * *' }] }, 'crons[0].path must begin with "/".'],
   [
     { crons: [{ path: '/a', schedule: 'daily' }] },
-    'crons[0].schedule must have the five fields of cron: minute, hour, day, month, weekday.',
+    'crons[0].schedule must have the five fields of cron, of numbers: minute, hour, day, month, weekday.',
   ],
   [{ framework: { slug: 'a', version: 5 } }, 'framework.version must be a string.'],
   [{ routes: [{ src: '/', has: ['a'] }] }, 'routes[0].has[0] must be an object.'],

@@ -61,6 +61,15 @@ const OPERATIONS: Record<string, Row> = {
     'GET',
     `/v1/projects/${projectId}/deployments/${site}/runtime-logs`,
   ]),
+  listRequestLogs: at('read', ({ site, projectId }) => [
+    'GET',
+    `/api/logs/request-logs?projectId=${projectId}&deploymentId=${site}`,
+  ]),
+  listLogEvents: at('read', ({ projectId }) => [
+    'POST',
+    '/v1/observability/events',
+    { event: 'vercel.log', scope: { projectIds: [projectId] }, timeRange: { start: '2026-01-01', end: '2026-01-02' } },
+  ]),
   listDeploymentFiles: at('read', ({ site }) => ['GET', `/v6/deployments/${site}/files`]),
   getDeploymentFileContents: at('read', ({ site, file }) => ['GET', `/v8/deployments/${site}/files/${file}`]),
   listDeploymentAliases: at('read', ({ site }) => ['GET', `/v2/deployments/${site}/aliases`]),

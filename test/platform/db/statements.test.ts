@@ -22,6 +22,7 @@ const OPEN_ONLY = new Set([
   'delivery_held',
   'delivery_held_endpoint',
   'build_leased',
+  'project_crons_changed',
 ])
 /** The test's own, from test/support/sample-requests.ts. */
 const OWN = /^update "(project_domain|account_domain|delivery)" set (?!.* where (?!"(verified_at|proven_at)" is null$))/

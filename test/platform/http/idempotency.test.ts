@@ -199,7 +199,7 @@ onBothEngines(
     const samples = await seedSamples(world)
     let replayed = 0
     // What is deleted is deleted last.
-    const writes = ROUTES.filter(({ method }) => method !== 'GET').sort(
+    const writes = ROUTES.filter(({ method, reads }) => method !== 'GET' && !reads).sort(
       (a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'),
     )
     for (const route of writes) {

@@ -9,6 +9,7 @@ import { withQuery } from '../../support/call.ts'
 import { seedProject } from '../../support/projects.ts'
 import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { onBothEngines } from '../../support/world.ts'
+import { readJson } from '../openapi/story.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
 type Json = any
@@ -38,9 +39,10 @@ onBothEngines(
         assert.equal(answer.headers['content-type'], undefined, route.operationId)
         continue
       }
-      const type = route.jsonLines && !route.reply.items ? 'application/stream+json' : 'application/json'
+      const isLines = route.jsonLines === 'always' || (route.jsonLines && !route.reply.items)
+      const type = isLines ? 'application/stream+json' : 'application/json'
       assert.match(String(answer.headers['content-type']), new RegExp(`^${RegExp.escape(type)}(;|$)`))
-      const said = JSON.parse(answer.text)
+      const said = readJson(route, answer.text)
       const shape = Compile(route.reply)
       assert.equal(shape.Check(said), true, `${route.operationId}: ${JSON.stringify(shape.Errors(said)[0])}`)
       const [reply, told] = route.reply.items ? [route.reply.items, said[0]] : [route.reply, said]

@@ -58,6 +58,11 @@ async function openAsker(world: World) {
 
 /** What an answer says. Of lines of JSON, which an operation without a list always answers with, the first. */
 export function readJson(route: Route, text: string): Json {
+  if (route.jsonLines === 'always')
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
   return JSON.parse(route.jsonLines && !route.reply?.items ? text.split('\n', 1)[0]! : text)
 }
 

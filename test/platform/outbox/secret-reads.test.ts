@@ -35,7 +35,8 @@ const OPENING: Record<string, string> = {
   'src/projects/env/access.ts': 'says `reveal` where an answer gets the value',
   'src/projects/env/env.ts': 'looks at a value that is edited',
   'src/projects/env-files/variables.ts': 'says `reveal` in a pull; a build has a line of its own (`leaseBuild`)',
-  'src/delivery/builds/frozen-variables.ts': 'gives them to a runner: the lease leaves a line',
+  'src/delivery/builds/frozen-variables.ts':
+    'gives them to a runner: the lease leaves a line; to functions; and seals shared ones again',
   'src/projects/shared-env/shared-env.ts': 'says `reveal`',
   'src/projects/env/history.ts': 'restores, and answers without the value',
   'src/projects/env/upsert.ts': 'compares',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { FunctionOptions } from '../../../src/sites/functions/runtime.ts'
-import { SITE } from '../visitors/control-plane.ts'
+import { type Offered, SITE } from '../visitors/control-plane.ts'
 import { showSite } from '../visitors/servers.ts'
 
 /** The content of a function below `functions/`. `module`: its source. */
@@ -31,11 +31,13 @@ export async function showFunctions(
     env = {},
     config = {},
     own = {},
+    offered = {},
   }: {
     limits?: FunctionOptions['limits']
     env?: Record<string, string>
     config?: object
     own?: Partial<FunctionOptions>
+    offered?: Offered
   } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-fn-'))
@@ -45,7 +47,7 @@ export async function showFunctions(
     limits: { ...PATIENT, ...limits },
     ...own,
   }
-  const shown = await showSite(t, { config, contents, env }, {}, undefined, options)
+  const shown = await showSite(t, { config, contents, env, ...offered }, {}, undefined, options)
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const visit = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     shown.visit(SITE, path, headers, method)

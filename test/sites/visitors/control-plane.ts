@@ -3,7 +3,15 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import {
+  CRON_LEASE_PATH,
+  CRON_RESULT_PATH,
+  type CronResult,
+  type CronRun,
+  readCronResult,
+} from '../../../src/delivery/protocol/cron-channel.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../../src/delivery/protocol/function-channel.ts'
+import { LOGS_PATH, type LogLine, readLogReport } from '../../../src/delivery/protocol/log-report.ts'
 import { type FactLine, type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport, USAGE_PATH, type UsageLine } from '../../../src/delivery/protocol/usage-report.ts'
 import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
@@ -26,11 +34,20 @@ export type Offered = {
   env?: Record<string, string>
 }
 
+/** `crons`: the runs of the next lease. */
+type ControlPlane = {
+  origin: string
+  asked: string[]
+  usage: UsageLine[]
+  lines: LogLine[]
+  crons: CronRun[]
+  results: CronResult[]
+  /** Is answered to the next question for changes. */
+  change(lines: FactLine[]): void
+}
+
 /** Listens until the test ends. */
-export async function openControlPlane(
-  t: TestContext,
-  offered: Offered = {},
-): Promise<{ origin: string; asked: string[]; usage: UsageLine[]; change(lines: FactLine[]): void }> {
+export async function openControlPlane(t: TestContext, offered: Offered = {}): Promise<ControlPlane> {
   const { config = {}, contents = {}, protection, check, host = SITE } = offered
   const { manifest, functionLists } = await validOutput(config, contents)
   const text = offered.manifest ?? JSON.stringify(manifest)
@@ -53,13 +70,23 @@ export async function openControlPlane(
     const last = { ...end, version: `abcdefgh.1.abcdefgh.${++changed}`, lines: some.length }
     changes.push([head, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
+  const told: Pick<ControlPlane, 'lines' | 'crons' | 'results'> = { lines: [], crons: [], results: [] }
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://control')
     asked.push(pathname)
     if (['/edge/v1/check', '/sites/v1/sign-ins'].includes(pathname) && check !== undefined)
       return check(request, response)
-    if (pathname.startsWith(FUNCTION_ENVIRONMENT_PATH)) return response.end(JSON.stringify({ env: offered.env ?? {} }))
-    if (pathname === USAGE_PATH) return void take(request, response, usage)
+    if (pathname.startsWith(FUNCTION_ENVIRONMENT_PATH)) {
+      const env = offered.env ?? {}
+      return response.end(JSON.stringify({ env, masked: Object.keys(env) }))
+    }
+    if (pathname === CRON_LEASE_PATH) return response.end(JSON.stringify({ runs: told.crons.splice(0) }))
+    if (pathname === LOGS_PATH)
+      return void take(request, response, readLogReport, ({ lines }) => told.lines.push(...lines))
+    if (pathname === CRON_RESULT_PATH)
+      return void take(request, response, readCronResult, (result) => told.results.push(result))
+    if (pathname === USAGE_PATH)
+      return void take(request, response, readUsageReport, (report) => usage.push(...report.usage))
     if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
       return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))
     if (pathname === '/sites/v1/snapshot' && changes.length > 0) return response.end(changes.shift())
@@ -74,14 +101,19 @@ export async function openControlPlane(
     server.close()
     server.closeAllConnections()
   })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, usage, change }
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, usage, change, ...told }
 }
 
-async function take(request: IncomingMessage, response: ServerResponse, usage: UsageLine[]): Promise<void> {
+async function take<R extends object>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  read: (text: string) => R | { sentence: string },
+  keep: (report: R) => void,
+): Promise<void> {
   let text = ''
   for await (const piece of request.setEncoding('utf8')) text += piece
-  const report = readUsageReport(text)
+  const report = read(text)
   if ('sentence' in report) return void response.writeHead(400).end(report.sentence)
-  usage.push(...report.usage)
+  keep(report)
   response.end('counted')
 }

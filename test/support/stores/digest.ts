@@ -8,7 +8,9 @@ import type { World } from '../world.ts'
 const NOTES: readonly string[] = ['seen', 'rate_limit']
 
 /** Reads: one that gave clear values leaves an audit line a moment later. */
-const READS = new Set(ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId))
+const READS = new Set(
+  ROUTES.filter(({ method, reads }) => method === 'GET' || reads).map(({ operationId }) => operationId),
+)
 
 /** One hash over every row of every table but the notes, and the audit lines of reads: equal digests, nothing written. */
 export async function digest({ deps }: World): Promise<string> {

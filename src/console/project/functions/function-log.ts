@@ -1,0 +1,60 @@
+/** The newest log lines of the functions of a deployment, on its page. docs/console.md: Project pages. */
+import type { Static } from 'typebox'
+import type { RequestLogs } from '../../../delivery/logs/request-logs.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
+import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
+import { Type } from '../../../platform/schema/builder.ts'
+import type { Deployment } from '../../../projects/deployments/schema.ts'
+import { filterForm } from '../../controls.ts'
+import { type Choice, select } from '../../fields.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+export const LogFilters = Type.Object({ level: Text, text: Text })
+type LogFilters = Static<typeof LogFilters>
+
+const LEVELS: readonly Choice[] = [
+  ['', 'Any level'],
+  ['info', 'Info'],
+  ['warning', 'Warning'],
+  ['error', 'Error'],
+]
+
+/** Renders the card. Undefined for a deployment whose functions wrote nothing. `path`: of the page. */
+export async function functionLog(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  { id, projectId }: Deployment,
+  path: string,
+  { level, text }: LogFilters,
+): Promise<Html | undefined> {
+  const { rows, hasMoreRows } = await ctx.ask<Static<typeof RequestLogs>>('listRequestLogs', {
+    account,
+    query: { projectId, deploymentId: id, level: level || undefined, search: text || undefined },
+  })
+  const isNarrowed = Boolean(level || text)
+  if (rows.length === 0 && !isNarrowed) return undefined
+  const fields = html`<div>${select('level', 'Level', LEVELS, { value: level })}</div>
+<div><label for="text">Text or path</label>
+<input type="search" id="text" name="text" value="${text}" maxlength="256"></div>`
+  return html`<section class="card log" aria-labelledby="function-log"><header><h2 id="function-log">Function log</h2></header>
+<div class="in">${filterForm(path, isNarrowed, fields)}</div>
+${hasMoreRows && html`<p class="soft small in">The newest requests. <code>vercel logs</code> has older ones.</p>`}
+${rows.length === 0 ? html`<p class="soft in">No such lines.</p>` : html`<ol>${rows.toReversed().flatMap(linesOf)}</ol>`}</section>`
+}
+
+type Request = Static<typeof RequestLogs>['rows'][number]
+
+/** A request, and below it what its function wrote. */
+function linesOf({ timestamp, statusCode, requestMethod, requestPath, logs }: Request): Html[] {
+  const status = statusCode === 0 ? '' : String(statusCode)
+  const head = requestPath === '' ? 'Outside of a request' : `${requestMethod} ${requestPath}`
+  return [
+    line(statusCode >= 500 ? 'error' : 'step', status, timestamp, head),
+    ...logs.map(({ level, message }) => line(level === 'error' ? 'error' : '', '', timestamp, message)),
+  ]
+}
+
+function line(look: string, first: string, timestamp: string, text: string): Html {
+  return html`<li${look !== '' && html` class="${look}"`}><span>${first}</span><time datetime="${timestamp}" title="${timestamp}">${timestamp.slice(11, 19)}</time><span>${text}</span></li>`
+}

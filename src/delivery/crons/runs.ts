@@ -1,0 +1,116 @@
+/** Runs of cron jobs: at most one for each time of a schedule. docs/functions.md: Cron jobs. */
+import type { Deps, OperatorCtx } from '../../context.ts'
+import { randomText } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { transactQueue } from '../builds/end.ts'
+import { openEnvironment } from '../builds/frozen-variables.ts'
+import { type CronResult, type CronRun, MAX_CRON_RUNS } from '../protocol/cron-channel.ts'
+import { nextTimes } from './schedule.ts'
+
+/** A time that is longer ago is missed: no sites server was there. */
+const LATE_MS = 5 * 60_000
+/** Runs that a project keeps. */
+export const KEPT_RUNS = 50
+/** Jobs that one lease looks at. Those of paused projects are passed over. */
+const MAX_LOOKED_AT = 200
+
+/** Leases runs that are due to a sites server. */
+export async function leaseRuns(deps: Deps): Promise<CronRun[]> {
+  if (deps.config.drill) return []
+  const due = await deps.db.read
+    .selectFrom('cron_job')
+    .selectAll()
+    .where('next_at', '<=', deps.clock.now())
+    .orderBy('next_at')
+    .limit(MAX_LOOKED_AT)
+    .execute()
+  const runs: CronRun[] = []
+  for (const job of due) {
+    if (runs.length >= MAX_CRON_RUNS) break
+    const claimed = await transactQueue(deps, (ctx) => claim(ctx, job))
+    if (claimed === undefined) continue
+    const run = await describe(deps, claimed)
+    if (run !== undefined) runs.push(run)
+  }
+  return runs
+}
+
+type Claimed = { id: string; job: Row<'cron_job'> }
+
+/** Moves a job to its next time, unless another request did. Undefined where it does not run now. */
+async function claim(ctx: OperatorCtx, job: Row<'cron_job'>): Promise<Claimed | undefined> {
+  const { db, now } = ctx
+  const [next_at] = nextTimes(job.schedule, now, 1)
+  const { numUpdatedRows } = await db
+    .updateTable('cron_job')
+    .set({ next_at: next_at ?? Number.MAX_SAFE_INTEGER })
+    .where('project_id', '=', job.project_id)
+    .where('place', '=', job.place)
+    .where('deployment_id', '=', job.deployment_id)
+    .where('next_at', '=', job.next_at)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return undefined
+  const project = await db.selectFrom('project').selectAll().where('id', '=', job.project_id).executeTakeFirst()
+  if (project === undefined || project.live_deployment_id !== job.deployment_id || !runsCrons(project)) return undefined
+  const isMissed = Number(job.next_at) < now - LATE_MS
+  const id = randomText(24)
+  const { project_id, deployment_id, path, schedule, next_at: due_at } = job
+  const ended = isMissed ? { ended_at: now, fault: 'It was missed: no sites server was there.' } : {}
+  await db
+    .insertInto('cron_run')
+    .values({ id, project_id, deployment_id, path, schedule, due_at, began_at: now, ...ended })
+    .execute()
+  await dropOldest(ctx, project_id)
+  return isMissed ? undefined : { id, job }
+}
+
+/** Returns whether the cron jobs of a project run: it is not paused, and they are not switched off. */
+export function runsCrons({ paused_at, crons_json }: Row<'project'>): boolean {
+  const isOff = crons_json !== null && (JSON.parse(crons_json) as { disabledAt: number | null }).disabledAt !== null
+  return paused_at === null && !isOff
+}
+
+async function dropOldest({ db }: OperatorCtx, projectId: string): Promise<void> {
+  const rest = await db
+    .selectFrom('cron_run')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .orderBy('began_at', 'desc')
+    .orderBy('id', 'desc')
+    .offset(KEPT_RUNS)
+    .limit(KEPT_RUNS)
+    .execute()
+  const ids = rest.map(({ id }) => id)
+  if (ids.length > 0) await db.deleteFrom('cron_run').where('id', 'in', ids).execute()
+}
+
+async function describe({ db, ...deps }: Deps, { id, job }: Claimed): Promise<CronRun | undefined> {
+  const ctx = { db: db.read, deps: { db, ...deps } }
+  const project = await ctx.db.selectFrom('project').selectAll().where('id', '=', job.project_id).executeTakeFirst()
+  const deployment = await ctx.db
+    .selectFrom('deployment')
+    .selectAll()
+    .where('id', '=', job.deployment_id)
+    .executeTakeFirst()
+  const opened = project && deployment && (await openEnvironment(ctx, project, deployment))
+  if (opened === undefined) {
+    await recordResult(ctx.deps, { id, status: null, fault: 'Its variables do not open. Ask the operator.' })
+    return undefined
+  }
+  const variable = opened.variables.find(({ key }) => key === 'CRON_SECRET')
+  const secret = opened.created.env.CRON_SECRET ?? variable?.value ?? null
+  return { id, host: deployment!.url, path: job.path, schedule: job.schedule, secret }
+}
+
+/** Records the result of a run, once. */
+export async function recordResult({ db, clock }: Pick<Deps, 'db' | 'clock'>, result: CronResult): Promise<void> {
+  const { id, status, fault } = result
+  await db.write((tx) =>
+    tx
+      .updateTable('cron_run')
+      .set({ ended_at: clock.now(), status, fault })
+      .where('id', '=', id)
+      .where('ended_at', 'is', null)
+      .execute(),
+  )
+}

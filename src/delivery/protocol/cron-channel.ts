@@ -1,0 +1,38 @@
+/** What sites servers ask the control plane for cron jobs. docs/functions.md: Cron jobs. */
+import { Ajv } from 'ajv'
+import type { Static } from 'typebox'
+import { Type } from '../../platform/schema/builder.ts'
+import { Nullable } from '../../platform/schema/fields.ts'
+
+/** POST: leases runs that are due. */
+export const CRON_LEASE_PATH = '/sites/v1/crons/lease'
+/** POST: the result of a run. */
+export const CRON_RESULT_PATH = '/sites/v1/crons/results'
+
+/** `host`: the URL of its own of the deployment. `secret`: its CRON_SECRET; null: it has none. */
+export type CronRun = { id: string; host: string; path: string; schedule: string; secret: string | null }
+
+/** Runs of one lease. */
+export const MAX_CRON_RUNS = 10
+/** Bytes of a result. */
+export const MAX_RESULT_BYTES = 2048
+export const MAX_FAULT = 300
+
+/** `status` null: no response came, and `fault` says why. */
+const CronResult = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 50 }),
+  status: Nullable(Type.Integer({ minimum: 100, maximum: 999 })),
+  fault: Nullable(Type.String({ maxLength: MAX_FAULT })),
+})
+export type CronResult = Static<typeof CronResult>
+
+const isResult = new Ajv().compile(CronResult)
+
+/** Parses a result. Returns a message if it is invalid. */
+export function readCronResult(text: string): CronResult | { sentence: string } {
+  try {
+    const result: unknown = JSON.parse(text)
+    if (isResult(result)) return result as CronResult
+  } catch {}
+  return { sentence: 'The result of a cron job should be JSON with `id`, `status` and `fault`.' }
+}

@@ -1,0 +1,127 @@
+/** Runs cron jobs: asks the control plane for those that are due, and requests their paths. docs/functions.md: Cron jobs. */
+import type { IncomingMessage } from 'node:http'
+import { type Duplex, duplexPair } from 'node:stream'
+import type { Logger } from 'pino'
+import { Pool } from 'undici'
+import {
+  CRON_LEASE_PATH,
+  CRON_RESULT_PATH,
+  type CronResult,
+  type CronRun,
+  MAX_FAULT,
+} from '../../delivery/protocol/cron-channel.ts'
+import { CountedResponse } from '../usage/counted-response.ts'
+
+/** Answers a request of a cron job, past the protection of the site. */
+export type AnswerCron = (raw: IncomingMessage, response: CountedResponse) => Promise<void>
+
+const PERIOD_MS = 2000
+/** Runs at the same time. Others wait at the control plane. */
+const AT_ONCE = 32
+/** A function may take 300 s, after it waited for its place. */
+const LIMIT_MS = 330_000
+const CONNECT_MS = 3000
+const ANSWER_MS = 30_000
+const TRIES = 5
+
+/** Starts to ask the control plane at `origin`, with BERTH_SITES_TOKEN. Returns a function that stops. `periodMs`: another period, for tests. */
+export function startCrons(
+  { origin, token, log }: { origin: string; token: string; log: Logger },
+  answer: AnswerCron,
+  periodMs = PERIOD_MS,
+): () => Promise<void> {
+  const pool = new Pool(origin, { connections: 2, pipelining: 1, connect: { timeout: CONNECT_MS } })
+  const post = (path: string, body: string) => postTo(pool, token, path, body)
+  const visit = openVisits(answer)
+  const running = new Set<Promise<void>>()
+  const run = async (one: CronRun) => {
+    const result = await visit(one)
+    for (let left = TRIES; left > 0; left--) {
+      try {
+        await post(CRON_RESULT_PATH, JSON.stringify(result))
+        return
+      } catch (error) {
+        if (left === 1) log.warn({ err: error, run: one.id }, 'the result of a cron job could not be reported')
+        else await new Promise((resolve) => setTimeout(resolve, periodMs))
+      }
+    }
+  }
+  let isAway = false
+  const ask = async () => {
+    try {
+      const text = running.size < AT_ONCE ? await post(CRON_LEASE_PATH, '{}') : ''
+      for (const one of text === '' ? [] : (JSON.parse(text) as { runs: CronRun[] }).runs) {
+        const work = run(one).finally(() => running.delete(work))
+        running.add(work)
+      }
+      isAway = false
+    } catch (error) {
+      if (!isAway) log.warn({ err: error }, 'cannot ask the control plane for cron jobs')
+      isAway = true
+    }
+  }
+  let asking = Promise.resolve()
+  const timer = setInterval(() => {
+    asking = asking.then(ask)
+  }, periodMs)
+  return async () => {
+    clearInterval(timer)
+    await asking
+    await pool.destroy()
+  }
+}
+
+async function postTo(pool: Pool, token: string, path: string, body: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const times = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
+  const answer = await pool.request({ method: 'POST', path, headers, body, ...times })
+  const text = await answer.body.text()
+  if (answer.statusCode !== 200)
+    throw new Error(`the control plane answered ${answer.statusCode}: ${text.slice(0, 200)}`)
+  return text
+}
+
+/** Requests come in by a pair of streams, so that no connection from outside can be taken for one. */
+function openVisits(answer: AnswerCron): (run: CronRun) => Promise<CronResult> {
+  const { createServer, request } = process.getBuiltinModule('node:http')
+  const server = createServer({ ServerResponse: CountedResponse, requestTimeout: 0 }, (raw, response) => {
+    void answer(raw, response)
+  })
+  return (run) =>
+    new Promise((resolve) => {
+      const [near, far] = duplexPair()
+      const end = (status: number | null, fault: string | null) => {
+        clearTimeout(timer)
+        near.destroy()
+        far.destroy()
+        resolve({ id: run.id, status, fault })
+      }
+      const timer = setTimeout(() => end(null, `It took more than ${LIMIT_MS / 1000} s.`), LIMIT_MS)
+      server.emit('connection', Object.assign(far, { remoteAddress: '127.0.0.1' }))
+      const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
+        response.once('end', () => end(response.statusCode ?? null, null))
+        response.once('error', (error) => end(null, faultOf(error)))
+        response.resume()
+      })
+      sent.once('error', (error) => end(null, faultOf(error)))
+      sent.end()
+    })
+}
+
+function optionsOf({ host, path, schedule, secret }: CronRun) {
+  return {
+    method: 'GET',
+    path,
+    headers: {
+      host,
+      'user-agent': 'vercel-cron/1.0',
+      'x-vercel-cron-schedule': schedule,
+      ...(secret !== null && { authorization: `Bearer ${secret}` }),
+      connection: 'close',
+    },
+  }
+}
+
+function faultOf(error: Error): string {
+  return `The request failed: ${error.message}`.slice(0, MAX_FAULT)
+}

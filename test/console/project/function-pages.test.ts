@@ -1,0 +1,46 @@
+/** Pages of functions: the newest log lines of a deployment, and the cron jobs of a project. docs/console.md: Project pages. */
+import assert from 'node:assert/strict'
+import { runTimer } from '../../../src/timers.ts'
+import { deploy, SUFFIX } from '../../delivery/deploys/deploying.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
+
+const SETTINGS = { ...SUFFIX, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' }
+const SITE = {
+  '.vercel/output/config.json': '{"version":3,"crons":[{"path":"/api/job","schedule":"*/5 * * * *"}]}',
+  '.vercel/output/static/index.html': '<h1>Hello</h1>',
+}
+
+onBothEngines(
+  'the page of a deployment shows and narrows its lines, that of the project its cron jobs',
+  async (world) => {
+    await seedProject(world, 'web')
+    const client = await openSignedInClient(world)
+    const { id } = await deploy(world.call, SITE, { target: 'production' })
+    await runTimer(world.deps, 'cron-jobs', world.deps.clock.now())
+    const page = async (query = '') =>
+      (await client.get(`/console/t/admin/projects/web/deployments/${id}${query}`)).text
+    assert.doesNotMatch(await page(), /Function log/)
+    const { origin, close } = await openInstance(world)
+    const of = { deploymentId: id, date: world.deps.clock.now(), method: 'GET', host: 'web.example', path: '/api/job' }
+    const lines = [
+      { ...of, requestId: 'a', status: 200, level: 'info', text: 'said <b>so</b>' },
+      { ...of, requestId: 'b', status: 500, level: 'error', text: 'went wrong' },
+    ]
+    const body = JSON.stringify({ server: 'serverserver0001', sequence: 1, lines })
+    const headers = { authorization: `Bearer ${SITES_TOKEN}` }
+    assert.equal((await fetch(`${origin}/sites/v1/logs`, { method: 'POST', headers, body })).status, 200)
+    const all = await page()
+    assert.match(all, /Function log/)
+    assert.match(all, /<span>said &lt;b&gt;so&lt;\/b&gt;<\/span>[\s\S]*<span>went wrong<\/span>/)
+    const errors = await page('?level=error')
+    assert.ok(errors.includes('went wrong') && !errors.includes('said'))
+    assert.match(await page('?text=nothing'), /No such lines/)
+    const project = (await client.get('/console/t/admin/projects/web')).text
+    assert.match(project, /Cron jobs[\s\S]*<code>\/api\/job<\/code>[\s\S]*<code>\*\/5 \* \* \* \*<\/code>/)
+    await close()
+  },
+  SETTINGS,
+)
