@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx, Params } from '../context.ts'
 import { containsPattern } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
+import type { Role } from '../platform/permissions/roles.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 
 /** Finds any account by the `accountId` of the path, a user by `userId`, or a team by `teamId`. Refuses: not_found 404. */
@@ -18,4 +19,15 @@ export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row
 export function matchesAccountSearch(search: string): RawBuilder<boolean> {
   const part = containsPattern(search)
   return sql`(account.slug like ${part} escape '!' or account.email like ${part} escape '!' or lower(account.name) like ${part} escape '!')`
+}
+
+/** Returns the role of a user in a team, or undefined. Within a write on PostgreSQL the row is locked until the commit. */
+export async function membership(
+  ctx: Pick<OperatorCtx, 'db'>,
+  teamId: string,
+  userId: string,
+): Promise<Role | undefined> {
+  const query = ctx.db.selectFrom('member').select('role').where('team_id', '=', teamId).where('user_id', '=', userId)
+  const row = await (ctx.db.isTransaction ? query.forShare() : query).executeTakeFirst()
+  return row?.role
 }

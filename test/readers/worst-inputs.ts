@@ -10,10 +10,10 @@ import { addExtended } from '../../src/delivery/archive/extended.ts'
 import { ArchiveFault } from '../../src/delivery/archive/fault.ts'
 import { readHeader } from '../../src/delivery/archive/header.ts'
 import { openDigest } from '../../src/delivery/files/digest.ts'
-import { FileNames, Finish, LogBatch } from '../../src/delivery/protocol/runner-protocol.ts'
-import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
 import { readCronResult } from '../../src/delivery/protocol/cron-channel.ts'
 import { readLogReport } from '../../src/delivery/protocol/log-report.ts'
+import { FileNames, Finish, LogBatch } from '../../src/delivery/protocol/runner-protocol.ts'
+import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
 import { parseBody } from '../../src/delivery/runners/answers.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
@@ -291,7 +291,17 @@ const readAttributes = (flag: string) => (text: string) => {
 }
 
 const LOG_LINE = {
-  ...{ deploymentId: 'dpl_1', date: 1, level: 'info', text: 'a', requestId: '', method: '', host: '', path: '', status: 0 },
+  ...{
+    deploymentId: 'dpl_1',
+    date: 1,
+    level: 'info',
+    text: 'a',
+    requestId: '',
+    method: '',
+    host: '',
+    path: '',
+    status: 0,
+  },
 }
 
 const SOURCE_ENTRY = { path: 'a', kind: 'file', mode: 33188, size: 1, digest: 'a'.repeat(64) }
@@ -410,14 +420,10 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       ends: ['', `${JSON.stringify(USAGE_LINE)}]}`],
     },
   ),
-  'log report': texts(
-    ['[', '{"a":', '"a",', '{},', '0,', '\\u0000', `${JSON.stringify(LOG_LINE)},`],
-    readLogReport,
-    {
-      begins: ['', `{"server":"${'a'.repeat(16)}","sequence":1,"lines":[`],
-      ends: ['', `${JSON.stringify(LOG_LINE)}]}`],
-    },
-  ),
+  'log report': texts(['[', '{"a":', '"a",', '{},', '0,', '\\u0000', `${JSON.stringify(LOG_LINE)},`], readLogReport, {
+    begins: ['', `{"server":"${'a'.repeat(16)}","sequence":1,"lines":[`],
+    ends: ['', `${JSON.stringify(LOG_LINE)}]}`],
+  }),
   'result of a cron job': texts(['[', '{"a":', '"a",', '\\u0000'], readCronResult, {
     begins: ['', '{"id":"a","status":200,"fault":"'],
     ends: ['', '"}'],

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createLogBuffer, LOG_LIMITS } from '../../src/runner/log/log-buffer.ts'
 import { createMasks } from '../../src/platform/secrets/masks.ts'
+import { createLogBuffer, LOG_LIMITS } from '../../src/runner/log/log-buffer.ts'
 
 const NO_MASKS = createMasks([])
 

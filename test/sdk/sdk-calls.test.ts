@@ -95,7 +95,10 @@ async function openService() {
       last = undefined
       const isLines = jsonLines === 'always' || (jsonLines && !reply!.items)
       const type = isLines ? 'application/stream+json' : 'application/json'
-      const text = [isLines ? answer : [answer]].flat().map((line) => JSON.stringify(line)).join('\n')
+      const text = [isLines ? answer : [answer]]
+        .flat()
+        .map((line) => JSON.stringify(line))
+        .join('\n')
       next = { status, type, text: reply === undefined ? '' : text }
     },
     sent: () => last,

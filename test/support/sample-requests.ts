@@ -218,7 +218,7 @@ const BODIES: Record<string, object> = {
   operatorRevokeToken: { token: 'berth_unknown' },
   updateDeploymentExpiration: { expirationErrored: '1w' },
   updateProjectCrons: { enabled: false },
-  invalidateByTags: { tags: 'news,posts' },
+  invalidateByTags: { tags: ['news', 'posts'] },
   dangerouslyDeleteByTags: { tags: ['news'] },
   updateProjectProtectionBypass: { generate: {} },
   linkProject: { type: 'github', repo: 'acme/web' },

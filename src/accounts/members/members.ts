@@ -1,7 +1,7 @@
 /** Memberships: add, change role, remove. A team always has an OWNER. docs/accounts.md: Who changes members. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
-import { membership } from '../../model/member.ts'
+import { membership } from '../../model/account.ts'
 import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'

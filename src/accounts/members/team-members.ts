@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
-import { membership } from '../../model/member.ts'
+import { membership } from '../../model/account.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'

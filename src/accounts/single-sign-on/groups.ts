@@ -1,6 +1,6 @@
 /** Team roles and the operator role by groups of the provider. docs/single-sign-on.md: Groups. */
 import type { OperatorCtx } from '../../context.ts'
-import { membership } from '../../model/member.ts'
+import { membership } from '../../model/account.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { ROLES, type Role } from '../../platform/permissions/roles.ts'

@@ -1,7 +1,7 @@
 /** Personal tokens, stored as a hash. docs/spec/decisions.md: Tokens. */
 
 import type { Input, OperatorCtx, Params } from '../../context.ts'
-import { membership } from '../../model/member.ts'
+import { membership } from '../../model/account.ts'
 import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'

@@ -1,7 +1,7 @@
 /** Users, teams and members. Users and teams are accounts in one table with one namespace of slugs. */
 
 import type { Input, OperatorCtx } from '../../context.ts'
-import { membership } from '../../model/member.ts'
+import { membership } from '../../model/account.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { isUniqueViolation } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'

@@ -1,8 +1,8 @@
 /** Installs an integration on an account, or renews its installation. docs/integrations-life-cycle.md. */
 import { sql } from 'kysely'
 import type { EventAccount, OperatorCtx } from '../../context.ts'
+import { membership } from '../../model/account.ts'
 import { type Installation, readInstallationOn } from '../../model/installation.ts'
-import { membership } from '../../model/member.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'

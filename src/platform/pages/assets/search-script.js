@@ -11,7 +11,7 @@ const GROUPS = [
 ]
 
 let palette
-let wish = 0
+let newest = 0
 
 function element(name, properties = {}, ...children) {
   const one = Object.assign(document.createElement(name), properties)
@@ -103,17 +103,17 @@ function ownGroups(q) {
   })
 }
 
-/** What the search page finds, after a pause. A later wish takes the place of an earlier one. */
+/** What the search page finds, after a pause. A later text takes the place of an earlier one. */
 async function find(q) {
-  const mine = ++wish
+  const mine = ++newest
   const own = ownGroups(q.toLowerCase())
   show(own)
   if (q === '') return
   await new Promise((done) => setTimeout(done, PAUSE_MS))
-  if (mine !== wish) return
+  if (mine !== newest) return
   const query = new URLSearchParams(new FormData(palette.querySelector('form')))
   const page = await fetch(`/console/search?${query}`).then((answer) => answer.text())
-  if (mine !== wish || !palette.open) return
+  if (mine !== newest || !palette.open) return
   show([...foundIn(new DOMParser().parseFromString(page, 'text/html')), ...own])
 }
 
