@@ -50,7 +50,7 @@ onBothEngines(
     const long = `${'<'.repeat(100)}x`
     const refused = await client.get(`/console/search?in=team&q=${encodeURIComponent(long)}`)
     assert.equal(refused.status, 400)
-    assert.match(refused.text, /id="q-fault"><svg.*?<\/svg><span>“Name, key or email” should have at most 100/)
+    assert.match(refused.text, /id="q-fault"><svg.*?<\/svg><span>“Name, key, email or commit” should have at most 100/)
     assert.ok(refused.text.includes(`value="${'&lt;'.repeat(100)}x"`))
     await world.user('rival')
     assert.equal((await client.get('/console/search?q=x&in=rival')).status, 404)

@@ -190,12 +190,18 @@ function successOf(route: Route, example: Example | undefined): object {
     return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' }, ...exampleField } } }
   if (!route.reply) return { description: 'done; no content' }
   const isList = route.reply.items !== undefined
+  const isAlways = route.jsonLines === 'always'
+  // Lines have the schema of one row, and so its example.
+  const row = Array.isArray(example?.answer) && { example: example.answer[0] }
   const lines = {
-    'application/stream+json': { schema: route.reply.items ?? route.reply, ...(!isList && exampleField) },
+    'application/stream+json': {
+      schema: route.reply.items ?? route.reply,
+      ...(isList ? isAlways && row : exampleField),
+    },
   }
   const json = { 'application/json': { schema: route.reply, ...exampleField } }
   if (!route.jsonLines) return { description: 'done', content: json }
-  return { description: 'done', content: isList && route.jsonLines !== 'always' ? { ...json, ...lines } : lines }
+  return { description: 'done', content: isList && !isAlways ? { ...json, ...lines } : lines }
 }
 
 function refusalResponses(route: Route): Record<string, object> {

@@ -29,6 +29,7 @@ onBothEngines('every list refuses a filter that it does not have, and names thos
       'includeProjects',
       'a[]',
     ]) {
+      if (filtersOf(route).includes(name)) continue
       const answer = await ask(`${name}=1`)
       assert.deepEqual([answer.status, answer.body.error?.code], [400, 'bad_request'], `${route.operationId} ${name}`)
       assert.ok(

@@ -25,6 +25,7 @@ const REASONS: Record<string, string> = {
   'GET /v1/log-drains source': WHO_ASKS,
   'GET /v2/integrations/log-drains teamId': NARROWS,
   'GET /v2/integrations/log-drains source': WHO_ASKS,
+  'GET /v1/projects/:projectId/deployments/:deploymentId/runtime-logs source': WHO_ASKS,
   'GET /v1/integrations/apps teamId': NARROWS,
   'GET /v1/integrations/apps slug': TEAM_OF_ACCOUNT,
   'GET /v1/integrations/configurations teamId': NARROWS,
