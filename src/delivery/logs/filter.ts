@@ -72,7 +72,8 @@ function readOne(state: State): Filter {
     return inner
   }
   const next = state.tokens[state.at]
-  if (next === undefined || !/^(?::|[<>]=?)$/.test(next)) return holds('message', textOf(token))
+  const isField = next !== undefined && /^(?::|[<>]=?)$/.test(next)
+  if (!isField) return holds('message', textOf(token))
   if (!state.known.has(token)) throw new BadFilter(`the field "${token.slice(0, 50)}" is not known`)
   state.at++
   return next === ':' ? readValues(state, token) : comparison(token, next, Number(take(state)))
