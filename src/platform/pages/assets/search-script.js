@@ -5,8 +5,8 @@ const PAUSE_MS = 150
 const MAX_IN_GROUP = 6
 /** TABLE groups of links of this page. */
 const GROUPS = [
-  ['Do', 'main > .head a.btn'],
   ['Go to', '.side nav.tabs a, .side-foot > a, .me .pop a'],
+  ['Do', 'main > .head a.btn'],
   ['Accounts', '.switcher .pop a'],
 ]
 
