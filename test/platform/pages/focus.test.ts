@@ -20,8 +20,9 @@ test('the first wrong field has the focus, else the first field of the only form
   assert.deepEqual(focusedIn(html`${form(field('a'))}${form(field('b'), wrong, wrong)}`), ['w'])
 })
 
-test('a page of several forms, or of none with fields, begins at its top', () => {
+test('a page of several forms, of none with fields, or of one that removes something begins at its top', () => {
   const search = html`<form action="/search"><input type="search" name="q"></form>`
-  for (const page of [html`${form(field('a'))}${form(field('b'))}`, form(html``), search])
+  const removal = html`<form method="post">${field('typed')}<button class="btn danger">Remove</button></form>`
+  for (const page of [html`${form(field('a'))}${form(field('b'))}`, form(html``), search, removal])
     assert.equal(withFocus(page).markup, page.markup)
 })
