@@ -23,7 +23,7 @@ import { explainStoreError } from './store-errors.ts'
 /** A stamp may equal one from before a clock change; the next attempt has another. */
 const ATTEMPTS = 10
 /** How long a migration waits for another one of the same file. */
-const LOCK_PATIENCE_MS = 10_000
+const LOCK_PATIENCE_MS = 30_000
 
 export type SqliteOptions = {
   /** The database file. `<file>-lock` marks that a process has it, `<file>-pid` which one. */
