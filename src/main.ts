@@ -9,7 +9,7 @@ export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv
   try {
     // The service starts faster without loading the commands.
     if (words.length === 0 || (words.length === 1 && words[0] === 'serve'))
-      await (await import('./start.ts')).start(readConfig(env), env)
+      await (await import('./processes/start.ts')).start(readConfig(env), env)
     else process.exitCode = await (await import('./cli/command/run.ts')).runCommand(words, env)
   } catch (error) {
     print(process.stderr, `berth: ${describeError(error)}\n`)

@@ -13,6 +13,6 @@ export async function startBroken(file: string, piece: string, other: string): P
       return { ...loaded, source: text.replaceAll(piece, other) }
     },
   })
-  const { start } = await import('../../src/start.ts')
+  const { start } = await import('../../src/processes/start.ts')
   await start(readConfig(process.env), process.env)
 }

@@ -33,7 +33,7 @@ const ORDER: readonly (readonly [wing: string, entries: string])[] = [
   ['operations', 'operator doctor report'],
   ['', 'bounds.ts console project-hooks.ts screens.ts routes.ts start-wait.ts store.ts service.ts'],
   ['cli', 'command-line'],
-  ['', 'supervise.ts sites-process.ts runner-process.ts start-functions.ts start.ts start-sites.ts start-runner.ts'],
+  ['', 'processes'],
   ['cli', 'command'],
   ['', 'main.ts package-types.ts start-berth.ts'],
 ]

@@ -47,7 +47,7 @@ async function readFigures(config: Config): Promise<BuildFigures> {
   return read.catch(() => NONE)
 }
 
-/** Whether `berth serve` starts a runner of its own: runner-process.ts. */
+/** Whether `berth serve` starts a runner of its own: processes/runner-process.ts. */
 export function startsRunner(config: Config): boolean {
   return config.edge.port !== undefined && config.builds.runnerToken === undefined && localNames(config) !== undefined
 }

@@ -295,7 +295,7 @@ test('a start loads no command, and a command no server', async (t) => {
   mkdirSync(home.folder)
   const running = await startService(t, home, { NODE_V8_COVERAGE: served })
   assert.equal(await running.kill('SIGTERM'), 0)
-  assert.ok(loadedBy(served).some((url) => url.endsWith('/src/start.ts')))
+  assert.ok(loadedBy(served).some((url) => url.endsWith('/src/processes/start.ts')))
   assert.deepEqual(
     loadedBy(served).filter((url) => url.includes('/src/cli/command/')),
     [],

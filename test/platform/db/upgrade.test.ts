@@ -10,6 +10,7 @@ import pg from 'pg'
 import { fingerprint, newId, newToken } from '../../../src/platform/base/ids.ts'
 import { MIGRATIONS } from '../../../src/platform/db/migrations.ts'
 import { sqliteDialect } from '../../../src/platform/db/sqlite/dialect.ts'
+import { MANY } from '../../support/iterations.ts'
 import { storesFolder } from '../../support/postgres.ts'
 import { ENGINES, type Engine, newDatabase, openWorld } from '../../support/world.ts'
 
@@ -35,12 +36,13 @@ async function oldStore(engine: Engine, count: number): Promise<Old> {
 
 const EMPTY: Record<Engine, Promise<string>[]> = { sqlite: [], postgres: [] }
 
-/** The URL of an empty store of the first `count` migrations: the store of one less, and one more migration. */
+/** The URL of an empty store of the first `count` migrations: the store of the schema that is tested before it, and the migrations since. */
 function emptyStore(engine: Engine, count: number): Promise<string> {
   const make = async () => {
     const file = join(folders, `empty-${count}.db`)
     if (count === 0) return engine === 'postgres' ? newDatabase() : `sqlite:${file}`
-    const url = await copyOf(engine, await emptyStore(engine, count - 1), file)
+    const before = schemasOn(engine).findLast((at) => at + 1 < count)
+    const url = await copyOf(engine, await emptyStore(engine, before === undefined ? 0 : before + 1), file)
     const db = openAlone(engine, url)
     const known = Object.fromEntries(NAMES.slice(0, count).map((name) => [name, MIGRATIONS[name]!]))
     const { error } = await new Migrator({ db, provider: { getMigrations: async () => known } }).migrateToLatest()
@@ -100,8 +102,14 @@ async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema:
     values ${each((at) => sql`(${sql.lit(stamp(10 + at))}, ${newId('evt')}, ${teamId}, 'project.created', '{}')`)}`)
 }
 
+/** In `npm test` PostgreSQL opens some of the schemas: a migration says the same to both, and each is a copy of a database. */
+function schemasOn(engine: Engine): number[] {
+  const all = [...NAMES.keys()]
+  return engine === 'sqlite' || MANY ? all : all.filter((at) => at % 10 === 0 || at >= NAMES.length - 5)
+}
+
 for (const engine of ENGINES) {
-  for (const count of NAMES.keys()) {
+  for (const count of schemasOn(engine)) {
     const name = NAMES[count]!
     test(`a store of the schema ${name} and everything in it is taken over [${engine}]`, async (t) => {
       const old = await oldStore(engine, count + 1)

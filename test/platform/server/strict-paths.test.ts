@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { unversionedPath } from '../../../src/platform/http/route.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { SCREENS } from '../../../src/screens.ts'
+import { MANY } from '../../support/iterations.ts'
 import { onBothEngines, openWorld } from '../../support/world.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
 
@@ -17,10 +18,11 @@ const escaped = (text: string) => `%${text.charCodeAt(0).toString(16).padStart(2
 
 const ESCAPES = ['%23', '%3f', '%20', '%00', '%5c', '%252f']
 
-/** Other spellings of a path; `words` says which of its segments are fixed. */
-function spellingsOf(path: string, words: boolean[]): string[] {
+/** Other spellings of a path; `words` says which of its segments are fixed, `only` the segment that is spelled otherwise, where not each is. */
+function spellingsOf(path: string, words: boolean[], only?: number): string[] {
   const parts = path.split('/').slice(1)
   const all = parts.flatMap((part, at) => {
+    if (only !== undefined && only % parts.length !== at) return []
     const one = (...said: string[]) => `/${parts.with(at, said.join('/')).join('/')}`
     const around = [one('', part), one('x', '..', part)]
     if (!words[at]) return around
@@ -92,10 +94,14 @@ test('every path answers as it is written and by no other spelling of its fixed 
     const answer = await ask(method, expected.path)
     asked.set(String(answer.headers['x-request-id']), expected)
   }
-  for (const { method, pattern, operation, exact } of paths()) {
+  // In `npm test` one segment of each path is spelled otherwise, another one of the next path.
+  for (const [at, { method, pattern, operation, exact }] of paths().entries()) {
     const fixed = pattern.split('/').map((word) => !word.startsWith(':'))
     const path = pattern.replaceAll(/:\w+/g, 'ab-1')
-    const others = [...spellingsOf(path, fixed.slice(1)), ...(exact ? [`${path}/`, `${path}/?a=b`] : [])]
+    const others = [
+      ...spellingsOf(path, fixed.slice(1), MANY ? undefined : at),
+      ...(exact ? [`${path}/`, `${path}/?a=b`] : []),
+    ]
     const bare = exact ? path : unversionedPath(path)
     for (const path of others) await expect(method, { path, operation, answers: false })
     for (const plain of [path, `${path}?a=%62`, bare, `${bare}?`])

@@ -9,19 +9,19 @@ const TIMEOUT_MS = 5000
 /** `berth serve`: returns once the service listens; a signal ends it. Throws BadSetting. */
 export async function serveCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../../start.ts')).start(config, env)
+  await (await import('../../../processes/start.ts')).start(config, env)
 }
 
 /** `berth sites`: returns once the sites server listens; a signal ends it. Throws BadSetting. */
 export async function sitesCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../../start-sites.ts')).startSites(config, env)
+  await (await import('../../../processes/start-sites.ts')).startSites(config, env)
 }
 
 /** `berth runner`: returns once the runner requests builds; a signal ends it. Throws BadSetting. */
 export async function runnerCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../../start-runner.ts')).startRunner(config, env)
+  await (await import('../../../processes/start-runner.ts')).startRunner(config, env)
 }
 
 /** Queries /readyz of the local service. Exits with 1 when it is not ready, or does not respond within 5 s. */

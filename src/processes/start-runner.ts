@@ -1,11 +1,11 @@
 /** `berth runner`: builds as a process of its own. docs/runner.md. */
 import type { Logger } from 'pino'
-import { print } from './cli/command-line/print.ts'
-import { BadSetting, type Config } from './config.ts'
-import { exitWithError, openLog } from './platform/base/log.ts'
-import { openControlPlane } from './runner/lease/control-plane.ts'
-import { openRunner, tryBuilds } from './runner/open-runner.ts'
-import { pollForBuilds } from './runner/poll.ts'
+import { print } from '../cli/command-line/print.ts'
+import { BadSetting, type Config } from '../config.ts'
+import { exitWithError, openLog } from '../platform/base/log.ts'
+import { openControlPlane } from '../runner/lease/control-plane.ts'
+import { openRunner, tryBuilds } from '../runner/open-runner.ts'
+import { pollForBuilds } from '../runner/poll.ts'
 import { endWithParent } from './supervise.ts'
 
 /** How long ended builds may take to stop. */

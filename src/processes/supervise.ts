@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { isSea } from 'node:sea'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Setting } from './platform/settings/types.ts'
-import { SETTINGS } from './settings.ts'
+import type { Setting } from '../platform/settings/types.ts'
+import { SETTINGS } from '../settings.ts'
 
 /** The service answers first: a starting process uses a processor of a small machine. */
 const AFTER_MS = 250

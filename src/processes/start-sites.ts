@@ -1,12 +1,12 @@
 /** `berth sites`: the sites server as a process of its own. docs/deploying-sites.md: Sites server. */
-import { print } from './cli/command-line/print.ts'
-import { BadSetting, type Config } from './config.ts'
-import { exitWithError, openLog } from './platform/base/log.ts'
-import { endAtSignals } from './platform/server/graceful-shutdown.ts'
-import { listenToVisitors } from './platform/server/listen.ts'
-import { openSitesServer } from './sites/visitors/sites-server.ts'
+import { print } from '../cli/command-line/print.ts'
+import { BadSetting, type Config } from '../config.ts'
+import { exitWithError, openLog } from '../platform/base/log.ts'
+import { endAtSignals } from '../platform/server/graceful-shutdown.ts'
+import { listenToVisitors } from '../platform/server/listen.ts'
+import { openSitesServer } from '../sites/visitors/sites-server.ts'
+import { untilThere } from '../start-wait.ts'
 import { functionOptions } from './start-functions.ts'
-import { untilThere } from './start-wait.ts'
 import { endWithParent } from './supervise.ts'
 
 /** How long requests in transit are still accepted. */

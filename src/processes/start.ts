@@ -1,16 +1,16 @@
 import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
-import { oneLine, print } from './cli/command-line/print.ts'
-import type { Config } from './config.ts'
-import { exitWithError, openLog } from './platform/base/log.ts'
-import { endAtSignals } from './platform/server/graceful-shutdown.ts'
-import { listenToClients, listenToProxies, PortInUse } from './platform/server/listen.ts'
-import { tryBuilds } from './runner/open-runner.ts'
+import { oneLine, print } from '../cli/command-line/print.ts'
+import type { Config } from '../config.ts'
+import { exitWithError, openLog } from '../platform/base/log.ts'
+import { endAtSignals } from '../platform/server/graceful-shutdown.ts'
+import { listenToClients, listenToProxies, PortInUse } from '../platform/server/listen.ts'
+import { tryBuilds } from '../runner/open-runner.ts'
+import { boundOrigin, openService, type Service, type StoreOptions } from '../service.ts'
+import { untilThere } from '../start-wait.ts'
 import { decideBuilds, startRunnerProcess } from './runner-process.ts'
-import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 import { startSitesProcess, withSitesProcess } from './sites-process.ts'
 import { decideFunctions } from './start-functions.ts'
-import { untilThere } from './start-wait.ts'
 import type { RunningProgram } from './supervise.ts'
 
 /** How long requests in transit are still accepted. */
@@ -43,7 +43,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const waits = { seconds: config.startWaitSeconds, log }
   const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
-    throw (await import('./platform/db/sqlite/store-errors.ts')).explainStoreError(error, config.database.file)
+    throw (await import('../platform/db/sqlite/store-errors.ts')).explainStoreError(error, config.database.file)
   })
   opened = service
   await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))

@@ -1,10 +1,10 @@
 /** The runner of a laptop: a process that the service starts, and that ends with it. docs/runner.md: Local use. */
 import type { Logger } from 'pino'
-import type { Config } from './config.ts'
-import { randomText } from './platform/base/ids.ts'
-import { localNames } from './platform/tls/local-certificate.ts'
-import { tryBuilds } from './runner/open-runner.ts'
-import type { Trial } from './sandbox/trial.ts'
+import type { Config } from '../config.ts'
+import { randomText } from '../platform/base/ids.ts'
+import { localNames } from '../platform/tls/local-certificate.ts'
+import { tryBuilds } from '../runner/open-runner.ts'
+import type { Trial } from '../sandbox/trial.ts'
 import { type RunningProgram, superviseProgram } from './supervise.ts'
 
 /** How this service builds. `line`: for its greeting. `isBeside`: it starts a runner of its own. `trial`: of a sandbox, if one was tried. */

@@ -1,8 +1,8 @@
 /** The sites server of a laptop: a process that the service starts, and that ends with it. docs/deploying-sites.md: Local use. */
 import type { Logger } from 'pino'
-import type { Config } from './config.ts'
-import { randomText } from './platform/base/ids.ts'
-import { isBesideSites } from './platform/tls/local-certificate.ts'
+import type { Config } from '../config.ts'
+import { randomText } from '../platform/base/ids.ts'
+import { isBesideSites } from '../platform/tls/local-certificate.ts'
 import { type RunningProgram, superviseProgram } from './supervise.ts'
 
 /** Returns the configuration with an in-memory token, where the service starts its own sites server. */

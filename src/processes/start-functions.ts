@@ -1,13 +1,13 @@
 /** How functions of deployments run here. docs/functions.md. */
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Config } from './config.ts'
-import { runsFunctions } from './platform/settings/functions.ts'
-import { openToolchain } from './runner/toolchain/toolchain.ts'
-import { chooseNode, NODE_UNITS } from './runner/toolchain/units.ts'
-import { runAsOf } from './sandbox/run-as.ts'
-import type { Trial } from './sandbox/trial.ts'
-import type { FunctionOptions } from './sites/functions/runtime.ts'
+import type { Config } from '../config.ts'
+import { runsFunctions } from '../platform/settings/functions.ts'
+import { openToolchain } from '../runner/toolchain/toolchain.ts'
+import { chooseNode, NODE_UNITS } from '../runner/toolchain/units.ts'
+import { runAsOf } from '../sandbox/run-as.ts'
+import type { Trial } from '../sandbox/trial.ts'
+import type { FunctionOptions } from '../sites/functions/runtime.ts'
 
 /** How this service runs functions. `line`: for its greeting. */
 export type FunctionsChoice = { config: Config; line: string }
