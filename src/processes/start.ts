@@ -2,6 +2,7 @@ import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
 import { oneLine, print } from '../cli/command-line/print.ts'
 import type { Config } from '../config.ts'
+import { openedHost, suffixOf } from '../model/addresses.ts'
 import { exitWithError, openLog } from '../platform/base/log.ts'
 import { endAtSignals } from '../platform/server/graceful-shutdown.ts'
 import { listenToClients, listenToProxies, PortInUse } from '../platform/server/listen.ts'
@@ -48,7 +49,9 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   opened = service
   await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))
   const edge = await listenAtEdge(service, config, log)
-  greet(service, config, [...(edge === undefined ? [] : [edge.line]), builds.line, functions.line])
+  const isShown = withSites !== undefined && edge?.url !== undefined
+  const sites = isShown ? siteLines(config) : []
+  greet(service, config, [...(edge === undefined ? [] : [edge.line]), ...sites, builds.line, functions.line])
   if (edge?.url === undefined) return
   if (withSites !== undefined) beside.push(startSitesProcess(config, edge.url, env, log))
   if (builds.isBeside) beside.push(startRunnerProcess(config, edge.url, env, log))
@@ -74,6 +77,11 @@ async function listenAtEdge(service: Service, { host, edge }: Config, log: Logge
   }
 }
 
+/** None with a port that the system chooses: the sites server prints it. */
+function siteLines(config: Config): string[] {
+  return config.sites.port === 0 ? [] : [`Sites are at http://${openedHost(`*.${suffixOf(config.domains)}`, config)}`]
+}
+
 function greet({ app, credentials, firstStart }: Service, config: Config, places: readonly string[]): void {
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataDirectory, 'credentials.json'))
@@ -91,6 +99,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, places
     'Create a project:',
     `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${tokenText ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     `Every operation: ${url}/docs`,
+    `To deploy with the vercel command line, run: berth link-cli${firstStart ? ' --team team' : ''}`,
     '',
     ...warningLines(config),
   ]

@@ -32,6 +32,7 @@ processOnBothEngines(
     for (const secret of [credentials.token, credentials.operatorToken])
       assert.equal(first.out().includes(secret), false)
     assert.match(first.out(), /^First start: .*credentials\.json'?$/m)
+    assert.match(first.out(), /^To deploy .* run: berth link-cli --team team$/m)
     assert.equal(paste(first.out()).name, 'hello')
     assert.equal(statSync(join(home.folder, 'credentials.json')).mode & 0o777, 0o600)
     assert.equal(statSync(home.folder).mode & 0o077, 0, 'no other user reads the folder')
