@@ -10,13 +10,13 @@ import {
   type ConsoleCtx,
   consoleScreen,
   type RouteCall,
-  SAVED_QUERY,
   type Screen,
   type ScreenInput,
 } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
 import { changedBody, withInitialValues } from './edit-form.ts'
 import { findAccountOfPath } from './frame.ts'
+import { doneMessage } from './names/done-messages.ts'
 import { userMessage } from './names/error-messages.ts'
 import type { Refused } from './refused.ts'
 
@@ -107,7 +107,8 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
           ? (whole.body as A)
           : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
-        return typeof next === 'string' ? { redirectTo: changes && !isSame ? `${next}${SAVED_QUERY}` : next } : next
+        if (typeof next !== 'string') return next
+        return { redirectTo: next, done: isSame ? undefined : doneMessage(name, { ...asked, answer }) }
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
         return { ...(await again(ctx, input, formErrorOf(error, input.form, names))), status: error.status }

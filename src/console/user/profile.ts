@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 import { Email, Name, Slug } from '../../accounts/accounts/schema.ts'
 import { confirmEmailChange, findEmailChange, requestEmailChange, updateProfile } from '../../accounts/users/profile.ts'
-import { note } from '../../platform/pages/face/notes.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
   csrfFields,
@@ -22,10 +21,9 @@ import type { Refused } from '../refused.ts'
 
 const PROFILE = personPath()
 const EMAIL = personPath('email')
-const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
 const Profile = Type.Object({ name: Type.Optional(Type.Union([Name, Type.Literal('')])), username: Slug })
 const NewEmail = Type.Object({ email: Email })
-const DONE: Record<string, string> = {
+const DONE = {
   profile: 'Profile updated.',
   asked: 'A link was sent to the new address. Your email changes when you open it.',
   email: 'Email updated.',
@@ -36,8 +34,7 @@ export const profileScreens: readonly Screen[] = [
     method: 'GET',
     path: PROFILE,
     name: 'showProfile',
-    query: Query,
-    run: (ctx, input) => showProfile(ctx, input),
+    run: (ctx) => showProfile(ctx),
   }),
   userScreen({
     method: 'POST',
@@ -46,10 +43,10 @@ export const profileScreens: readonly Screen[] = [
     form: withInitialValues(Profile),
     run: async (ctx, { form }): Promise<View> => {
       const change = changedBody(Profile, form, asProfile)
-      if (change === undefined) return { redirectTo: `${PROFILE}?done=profile` }
+      if (change === undefined) return { redirectTo: PROFILE }
       await updateProfile(ctx, change)
       const done = { by: ctx, subjectId: ctx.user.userId, fields: Object.keys(change) }
-      return { redirectTo: `${PROFILE}?done=profile`, audit: done }
+      return { redirectTo: PROFILE, done: DONE.profile, audit: done }
     },
     renderErrors: showRefused,
     savesForm: true,
@@ -64,7 +61,7 @@ export const profileScreens: readonly Screen[] = [
     requiresReauthentication: true,
     run: async (ctx, { form }): Promise<View> => {
       await requestEmailChange(ctx, form.email)
-      return { redirectTo: `${PROFILE}?done=asked`, audit: { by: ctx, subjectId: ctx.user.userId } }
+      return { redirectTo: PROFILE, done: DONE.asked, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
     renderErrors: showRefused,
     savesForm: true,
@@ -86,7 +83,7 @@ export const profileScreens: readonly Screen[] = [
     form: Type.Object({}),
     run: async (ctx, { query }): Promise<View> => {
       await confirmEmailChange(ctx, query.link ?? '')
-      return { redirectTo: `${PROFILE}?done=email`, audit: { by: ctx, subjectId: ctx.user.userId } }
+      return { redirectTo: PROFILE, done: DONE.email, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
     renderErrors: (ctx, input, refusal) => showLink(ctx, input, formErrorOf(refusal, {})),
     refuses: ['email_link_spent', 'email_taken'],
@@ -98,21 +95,19 @@ function asProfile({ name, username }: Static<typeof Profile>) {
 }
 
 function showRefused(ctx: UserPageCtx, input: ScreenInput, refusal: Refusal) {
-  return showProfile(ctx, { ...input, query: {} }, formErrorOf(refusal, input.form, { slug: 'username' }))
+  return showProfile(ctx, formErrorOf(refusal, input.form, { slug: 'username' }))
 }
 
-async function showProfile(ctx: UserPageCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
+async function showProfile(ctx: UserPageCtx, refused?: Refused) {
   const { userId } = ctx.user
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   const ofEmail = refused !== undefined && 'email' in refused.typed
-  const done = DONE[query.done ?? '']
   return consolePage(
     ctx,
     { person: true, tab: '' },
     {
       title: 'Profile',
       body: html`<div class="head"><h1>Your account</h1></div>
-${done !== undefined && note('info', done, { role: 'status' })}
 ${formErrorNotice(refused)}
 <form class="card in stack form" method="post" action="${PROFILE}">
 <h2>Profile</h2>

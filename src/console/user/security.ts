@@ -1,9 +1,7 @@
-import type { Static } from 'typebox'
 import { changePassword, type PasswordChangeResult, preparePassword } from '../../accounts/sign-in/own-password.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, PASSWORD_RULE } from '../../accounts/sign-in/passwords.ts'
 import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../accounts/sign-in/sessions.ts'
 import { identityOf } from '../../accounts/single-sign-on/identities.ts'
-import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   csrfFields,
@@ -22,11 +20,10 @@ import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 const SECURITY = personPath('security')
-const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
 /** Fits every password and limits the cost of hashing. */
 const Typed = Type.String({ maxLength: 1024 })
 const NewPassword = Type.Object({ password: Typed, next: Typed, again: Typed })
-const DONE: Record<string, string> = {
+const DONE = {
   password: 'Password changed. All other sessions have ended.',
   ended: 'Browser signed out.',
   others: 'Signed out everywhere else.',
@@ -37,8 +34,7 @@ export const securityScreens: readonly Screen[] = [
     method: 'GET',
     path: SECURITY,
     name: 'showSecurity',
-    query: Query,
-    run: (ctx, input) => showSecurity(ctx, input),
+    run: (ctx) => showSecurity(ctx),
   }),
   userScreen({
     method: 'POST',
@@ -47,7 +43,7 @@ export const securityScreens: readonly Screen[] = [
     form: NewPassword,
     prepare: (ctx, { form }) => preparePassword(ctx, form),
     run: choose,
-    renderErrors: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
+    renderErrors: (ctx, _input, refusal) => showSecurity(ctx, formErrorOf(refusal, {})),
     refuses: ['rate_limited'],
   }),
   userScreen({
@@ -56,7 +52,7 @@ export const securityScreens: readonly Screen[] = [
     name: 'endOtherSessions',
     run: async (ctx): Promise<View> => {
       await endOtherSessions(ctx, ctx.user.userId, ctx.user.sessionHash)
-      return { redirectTo: `${SECURITY}?done=others`, audit: { by: ctx, subjectId: ctx.user.userId } }
+      return { redirectTo: SECURITY, done: DONE.others, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
   }),
   userScreen({
@@ -65,29 +61,27 @@ export const securityScreens: readonly Screen[] = [
     name: 'endOwnSession',
     run: async (ctx, { params }): Promise<View> => {
       await endOwnSession(ctx, ctx.user.userId, params.sessionId!)
-      return { redirectTo: `${SECURITY}?done=ended`, audit: { by: ctx, subjectId: ctx.user.userId } }
+      return { redirectTo: SECURITY, done: DONE.ended, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
-    renderErrors: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
+    renderErrors: (ctx, _input, refusal) => showSecurity(ctx, formErrorOf(refusal, {})),
   }),
 ]
 
-async function choose(ctx: UserPageCtx, input: ScreenInput, chosen: PasswordChangeResult): Promise<View> {
+async function choose(ctx: UserPageCtx, _input: ScreenInput, chosen: PasswordChangeResult): Promise<View> {
   const refused = (field: string, message: string) => ({ field, message, typed: {}, extra: {} })
-  if ('fault' in chosen)
-    return { ...(await showSecurity(ctx, { ...input, query: {} }, refused(chosen.field, chosen.fault))), status: 422 }
+  if ('fault' in chosen) return { ...(await showSecurity(ctx, refused(chosen.field, chosen.fault))), status: 422 }
   // A refusal would roll back the count of wrong passwords, so this is a response.
   if (!(await changePassword(ctx, chosen))) {
     const wrong = refused('password', 'The current password is wrong.')
-    return { ...(await showSecurity(ctx, { ...input, query: {} }, wrong)), status: 403 }
+    return { ...(await showSecurity(ctx, wrong)), status: 403 }
   }
-  return { redirectTo: `${SECURITY}?done=password`, audit: { by: ctx, subjectId: ctx.user.userId } }
+  return { redirectTo: SECURITY, done: DONE.password, audit: { by: ctx, subjectId: ctx.user.userId } }
 }
 
-async function showSecurity(ctx: UserPageCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
+async function showSecurity(ctx: UserPageCtx, refused?: Refused) {
   const { userId, username } = ctx.user
   const sessions = await listSessionsOf(ctx, userId)
   const identity = await identityOf(ctx, userId)
-  const done = DONE[query.done ?? '']
   const longest = html` autocomplete="new-password" maxlength="${MAX_PASSWORD_LENGTH * 4}"`
   return consolePage(
     ctx,
@@ -95,7 +89,6 @@ async function showSecurity(ctx: UserPageCtx, { query }: ScreenInput<Static<type
     {
       title: 'Password and sessions',
       body: html`<div class="head"><h1>Password and sessions</h1></div>
-${done !== undefined && note('info', done, { role: 'status' })}
 ${formErrorNotice(refused)}
 <form class="card in stack form" method="post" action="${SECURITY}/password">
 ${csrfFields(ctx)}

@@ -34,7 +34,6 @@ const PAGE = 20
 const ListQuery = Type.Object({
   until: Type.Optional(Type.String({ maxLength: 20 })),
   status: Type.Optional(Type.String({ maxLength: 20 })),
-  replayed: Type.Optional(Type.String({ maxLength: 3, pattern: '^[0-9]*$', description: 'a number' })),
 })
 const Range = Type.Object({ hours: Type.String(), status: Type.String() })
 const Nothing = Type.Object({})
@@ -69,7 +68,7 @@ export const webhookScreens: readonly Screen[] = [
       ...webhookOf(input),
       body: { since: sinceOf(input.form.hours, now), status: input.form.status },
     }),
-    to: ({ replayed }, { params }) => `${webhookPath({ slug: params.slug! }, params.id!)}?replayed=${replayed}`,
+    to: (_, { params }) => webhookPath({ slug: params.slug! }, params.id!),
     again: showAgain,
   }),
   action({
@@ -119,11 +118,10 @@ async function showWebhook(
   const account = await findAccountOfPath(ctx, params)
   const id = params.id!
   const one = await endpointOf(ctx, account, id)
-  const { replayed, ...filter } = query
   const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('getWebhookDeliveries', {
     account,
     params: { id },
-    query: { limit: String(PAGE), until: filter.until, status: filter.status || undefined },
+    query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
   })
   const path = webhookPath(account, id)
   const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
@@ -140,12 +138,11 @@ async function showWebhook(
       within: [],
       body: html`<div class="head"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(refused)}
-${replayed && note('info', html`Resent: ${replayed}.`, { role: 'status' })}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>
-${statusForm(path, filter.status)}
+${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
-${paginationLinks(path, filter, pagination.next)}
+${paginationLinks(path, query, pagination.next)}
 ${writes && rangeForm(ctx, path, refused)}
 ${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
     },

@@ -28,6 +28,8 @@ export type BrowserSession = {
   newVisit: string | undefined
   /** Slug of the account that this browser had open last. */
   account?: string | undefined
+  /** A sentence for the next page, signed (done.ts). */
+  done?: string | undefined
   address: string
   agent: string | undefined
 }
@@ -40,7 +42,7 @@ export async function readBrowserSession(
   now: number,
 ): Promise<BrowserSession> {
   const where = whereOf(deps, request)
-  const { session, visit, account } = readCookies(request.raw.rawHeaders, deps.origin())
+  const { session, visit, account, done } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findSessionUser(deps.db.read, session, now)
   if (visitor !== undefined) {
     deps.lastSeen.record(visitor.userId, now)
@@ -49,7 +51,7 @@ export async function readBrowserSession(
     if (isUse && visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
     }
-    return { user: visitor, csrfToken: csrfTokenOf(session!), session, newVisit: undefined, account, ...where }
+    return { user: visitor, csrfToken: csrfTokenOf(session!), session, newVisit: undefined, account, done, ...where }
   }
   const newVisit = visit === undefined ? randomText(43) : undefined
   return { user: visitor, csrfToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, ...where }

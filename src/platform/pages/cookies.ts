@@ -1,4 +1,4 @@
-/** The cookies of the pages: of signed-in users, of anonymous sessions, and the account that a browser had open last. */
+/** The cookies of the pages: of signed-in users, of anonymous sessions, the account that a browser had open last, and what its last form changed. */
 import { createHmac } from 'node:crypto'
 import { singleHeader } from '../http/parse-request.ts'
 
@@ -8,14 +8,21 @@ export const CSRF_FIELD = 'form'
 /** Hidden field with a new value per rendered page; identifies duplicate submissions. */
 export const SUBMISSION_FIELD = 'once'
 
-/** Secrets of a browser: of its session, and of the forms of an anonymous session. `account`: the slug of the account that it had open last. */
-export type BrowserCookies = Record<'session' | 'visit' | 'account', string | undefined>
+/**
+ * Secrets of a browser: of its session, and of the forms of an anonymous session. `account`: the slug of the account that it had open last. `done`: a
+ * sentence for the next page (done.ts).
+ */
+export type BrowserCookies = Record<'session' | 'visit' | 'account' | 'done', string | undefined>
 
 const SESSION = 'berth_session'
 const VISIT = 'berth_visit'
 const ACCOUNT = 'berth_account'
+const DONE = 'berth_done'
+/** The next page, and reloads by its script meanwhile, show the sentence. */
+const DONE_SECONDS = 15
 const SECRET_VALUE = /^(\w{43})[ \t]*$/
 const SLUG_VALUE = /^([\w.-]{1,100})[ \t]*$/
+const DONE_VALUE = /^([\w-]{1,1600}\.[\w-]{43})[ \t]*$/
 
 /**
  * Returns the name of a cookie. `__Host-` binds it to this host, this path and https. Browsers refuse that over plain http, so on localhost the name
@@ -46,24 +53,32 @@ export function readCookies(rawHeaders: readonly string[], origin: string): Brow
     session: cookieIn(SESSION, SECRET_VALUE),
     visit: cookieIn(VISIT, SECRET_VALUE),
     account: cookieIn(ACCOUNT, SLUG_VALUE),
+    done: cookieIn(DONE, DONE_VALUE),
   }
 }
 
 /** Returns the `Set-Cookie` headers with the longest lifetime of a session; null deletes a cookie, undefined keeps it. */
 export function writeCookies(
-  cookies: { session?: string | null | undefined; visit?: string | null | undefined; account?: string | undefined },
+  cookies: { [name in 'session' | 'visit']?: string | null | undefined } & {
+    [name in 'account' | 'done']?: string | undefined
+  },
   origin: string,
   lastMs: number,
 ): string[] {
   const age = lastMs / 1000
-  const line = (name: string, value: string | null | undefined) =>
+  const line = (name: string, value: string | null | undefined, seconds = age) =>
     value === undefined
       ? []
       : [
-          `${cookieName(name, origin)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${value === null ? 0 : age}` +
+          `${cookieName(name, origin)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${value === null ? 0 : seconds}` +
             (isSecure(origin) ? '; Secure' : ''),
         ]
-  return [...line(SESSION, cookies.session), ...line(VISIT, cookies.visit), ...line(ACCOUNT, cookies.account)]
+  return [
+    ...line(SESSION, cookies.session),
+    ...line(VISIT, cookies.visit),
+    ...line(ACCOUNT, cookies.account),
+    ...line(DONE, cookies.done, DONE_SECONDS),
+  ]
 }
 
 /** Returns the CSRF token of a session or anonymous session. */

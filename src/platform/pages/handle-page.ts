@@ -1,5 +1,4 @@
 /** The request lifecycle of a page, independent of the server framework. */
-
 import type { Readable } from 'node:stream'
 import type { Deps, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
@@ -17,6 +16,7 @@ import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusals/refusal.ts'
 import { type BrowserRequest, type BrowserSession, readBrowserSession, whereOf } from './browser-session.ts'
 import { nonceOf, writeCookies } from './cookies.ts'
+import { doneCookie, showDone } from './done.ts'
 import { isSameOriginForm, isUserNavigation, originsOf, readSubmittedForm, verifyCsrf } from './form.ts'
 import { BARE_HEADER, errorPage, pageHeaders, showDocument } from './frame.ts'
 import type { RouteClient } from './route-client.ts'
@@ -73,6 +73,7 @@ export async function handlePage(
       if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(asked, guest)
       throw fault
     })
+    showDone(shown, guest, request.originalUrl)
     const isFixed = screen.requiresReauthentication || screen.noAutoRefresh
     const follows = screen.method === 'GET' && OF_ACCOUNT.test(screen.path) && !isFixed
     return reply(deps, guest, shown, follows ? stamp : undefined)
@@ -120,12 +121,11 @@ async function runConsoleScreen({ deps, bridge, screen, request, now }: Asked, g
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
   // Only `action` shows an error next to the input.
   if (input.error !== undefined && !screen.savesForm) throw input.error
-  const { submissionId } = input
   const asker = {
     secret: guest.session!,
     userId: guest.user!.userId,
     peer: peerOf(deps, request.raw),
-    once: submissionId,
+    once: input.submissionId,
   }
   const ctx = { ...readingFor(deps, guest, now), user: guest.user! }
   if (screen.requiresCall !== undefined) await bridge.mustBeAllowed(ctx, screen.requiresCall, input.params)
@@ -224,10 +224,11 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 
 /** `stamp`: time of rendering, if the page has live updates. */
 function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
-  const session = result.session
+  const { session } = result
   const visit = typeof session === 'string' ? null : (result.anonymousSession ?? guest.newVisit)
   const account = 'title' in result && result.account !== guest.account ? result.account : undefined
-  const cookies = writeCookies({ session, visit, account }, deps.origin(), deps.config.sessions.lastMs)
+  const done = doneCookie(result, guest)
+  const cookies = writeCookies({ session, visit, account, done }, deps.origin(), deps.config.sessions.lastMs)
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
     ...pageHeaders('title' in result ? result : undefined, nonce),

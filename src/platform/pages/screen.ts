@@ -8,7 +8,6 @@ import type { EventName } from '../../events.ts'
 import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
 import { CSRF_FIELD, SUBMISSION_FIELD } from './cookies.ts'
-import { note } from './face/notes.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 
@@ -54,8 +53,11 @@ export type ScreenInput<Q = unknown, F = unknown> = {
 /** A file download. `fileName`: letters, digits, dots and hyphens. */
 type Download = { fileName: string; contentType: string; text: string }
 
+/** `done`: what a form changed, for the next page. */
+type Redirect = { redirectTo: string; done?: string | undefined }
+
 /** A page, a 303 redirect, a file, or an event stream (undefined: no events, and the browser does not reconnect). */
-export type View = (Page | { redirectTo: string } | { download: Download } | { events: Readable | undefined }) & {
+export type View = (Page | Redirect | { download: Download } | { events: Readable | undefined }) & {
   /** Secret of a new session; null ends the session. */
   session?: string | null
   /** New secret of an anonymous session. */
@@ -131,21 +133,7 @@ export function consoleScreen<Q extends TSchema, F extends TSchema>(
     Required<Pick<Screen, 'calls'>> &
     Pick<Screen, 'requiresReauthentication' | 'showsSecret' | 'noAutoRefresh' | 'streams' | 'bodyLimit' | 'savesForm'>,
 ): Screen {
-  const one: Screen = { ...(spec as unknown as Screen), auth: 'person' }
-  return one.method === 'GET' && !one.streams ? { ...one, run: sayingSaved(one.run) } : one
-}
-
-/** Suffix of a URL after a change: the page confirms that it is saved. */
-export const SAVED_QUERY = '?saved'
-
-/** Forms are sent without the suffix, so that a failed one does not confirm a change. */
-function sayingSaved(run: Screen['run']): Screen['run'] {
-  return async (ctx, input, prepared) => {
-    if (!input.url.endsWith(SAVED_QUERY)) return run(ctx, input, prepared)
-    const view = await run(ctx, { ...input, url: input.url.slice(0, -SAVED_QUERY.length) }, prepared)
-    if (!('body' in view)) return view
-    return { ...view, body: html`${note('good', 'The change is saved.', { role: 'status' })}${view.body}` }
-  }
+  return { ...(spec as unknown as Screen), auth: 'person' }
 }
 
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'not_found', 'internal_server_error', 'unavailable']

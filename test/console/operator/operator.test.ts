@@ -127,7 +127,7 @@ onBothEngines(
     assert.equal((await client.post(`${made.location}/plan`, { plan: 'gold' })).status, 400)
     assert.equal(
       (await client.post(`${made.location}/plan`, { plan: 'enterprise', softBlocked: 'true' })).location,
-      `${made.location}?saved`,
+      made.location,
     )
     const team = (await client.get(made.location)).text
     assert.match(team, /<option selected>enterprise/)

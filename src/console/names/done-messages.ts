@@ -1,0 +1,87 @@
+/** What each form of the console changed, as the page after it says. docs/console.md: Forms. */
+import type { ScreenInput } from '../../platform/pages/screen.ts'
+
+type Done = Pick<ScreenInput, 'params'> & { form: unknown; answer: unknown }
+/** The submitted fields as text, lists joined. */
+type Fields = Record<string, string | undefined>
+type Sentence = (asked: { params: Done['params']; form: Fields; answer: Record<string, unknown> }) => string
+
+const LATER = 'Deployments that exist keep what they have: deploy again to change them.'
+
+/** TABLE name of a form → what it changed; null: the next page says it itself. */
+export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> = {
+  consoleCreateProject: ({ answer }) => `The project ${answer.name} is created.`,
+  'console-pause-project': ({ params }) =>
+    `${params.name} is paused. Visitors see a page with 503 until you resume it.`,
+  'console-unpause-project': ({ params }) => `${params.name} is online again, and new production deployments go live.`,
+  consoleCreateVariable: ({ form }) => `${form.key?.trim()} is added. ${LATER}`,
+  consoleEditVariable: ({ form }) => `${form.key?.trim() || 'The variable'} is changed. ${LATER}`,
+  consoleDeleteVariable: `The variable is deleted. ${LATER}`,
+  consoleRestoreVariable: `The earlier value is restored. ${LATER}`,
+  consoleImportVariables: ({ answer }) => `${changesOf(answer)} ${LATER}`,
+  consoleAddDomain: ({ answer }) =>
+    `${answer.name} is added.${answer.verified === false ? ' It serves nothing until it is verified.' : ''}`,
+  consoleVerifyDomain: ({ params }) => `${params.domain} is verified.`,
+  consoleUpdateDomain: ({ params }) => `The routing of ${params.domain} is saved.`,
+  consoleRemoveDomain: ({ params }) => `${params.domain} is removed. Its DNS records are as they were.`,
+  'console-promote': null,
+  'console-rollback': null,
+  'console-cancel-deployment': 'The deployment is canceled.',
+  'console-redeploy': 'A new deployment is created from the same source.',
+  consoleUpdateProject: 'The settings are saved. Builds from now on use them.',
+  consoleProtectProject: 'The protection is saved. Visitors get it within a second.',
+  consoleSwitchDataCache: 'The data cache is switched.',
+  consoleDeleteProject: ({ params }) => `The project ${params.name} is deleted, with its deployments.`,
+  consoleCreateEnvironment: ({ answer }) => `The environment ${answer.slug} is created.`,
+  consoleRemoveEnvironment: 'The environment is removed.',
+  consoleAcceptTransfer: ({ answer }) => `The project ${answer.name ?? ''} is yours.`.replace('  ', ' '),
+  consoleAddInstallationProject: ({ form }) => `${form.project} is added to the installation.`,
+  consoleRemoveInstallationProject: 'The project is removed from the installation.',
+  consoleUninstall: 'The app is uninstalled. Its tokens have ended.',
+  consoleUpdateApp: 'The app is saved.',
+  consoleDeleteAppSecret: 'The secret is deleted. Nothing can be signed in with it any more.',
+  consoleDeleteApp: 'The app is deleted, with its installations.',
+  consoleReplayRange: ({ answer }) => `${answer.replayed} sent again.`,
+  consoleEnableWebhook: 'The webhook is enabled. Events from now on are sent.',
+  consoleTakeWebhookOver: 'The webhook is yours.',
+  consoleDeleteWebhook: 'The webhook is removed.',
+  consoleReplayDelivery: 'The delivery is sent again.',
+  'console-enable-drain': 'The drain is enabled. Lines from now on are sent.',
+  'console-disable-drain': 'The drain is disabled. Lines are dropped until you enable it.',
+  'console-take-over-drain': 'The drain is yours.',
+  consoleDeleteDrain: 'The drain is removed.',
+  consoleSendLines: 'The lines are sent again.',
+  consoleChangeRole: ({ form }) => `The role is ${form.role?.toLowerCase()} now.`,
+  consoleRemoveMember: 'The member is removed. Their tokens reach nothing in this team.',
+  consoleLeaveTeam: ({ params }) => `You left the team ${params.slug}.`,
+  consoleChangeTeam: 'The settings of the team are saved.',
+  consoleMakeTeam: ({ answer }) => `The team ${answer.slug} is created. Invite its members here.`,
+  consoleEndToken: 'The token has ended. Requests with it are refused.',
+  'console-set-suspended': ({ form }) => (form.suspended === 'true' ? 'Suspended, and signed out.' : 'Active again.'),
+  'console-set-operator': ({ form }) => (form.operator === 'true' ? 'An operator now.' : 'No operator any more.'),
+  consoleRemovePerson: ({ form }) => `${form.called} is removed.`,
+  consoleRemoveSecondFactors: 'The second factors are removed.',
+  consoleOperatorCreateTeam: ({ form }) => `The team ${form.slug?.trim()} is created.`,
+  consoleSetPlan: 'The account is saved.',
+  consoleRemoveTeam: ({ form }) => `The team ${form.called} is removed, with its projects.`,
+  consoleOperatorDeleteIntegration: 'The app is deleted, with its installations.',
+  consoleRotateKeys: 'A new key encrypts what is written from now on. The rest follows in the background.',
+  consoleRetireKey: 'The key is retired.',
+  consoleRunTimer: ({ params }) => `${params.name} ran.`,
+  consoleMakeBackup: 'A backup is being made.',
+  consoleVerifyBackup: 'The backup is being checked.',
+}
+
+function changesOf({ plan }: Record<string, unknown>): string {
+  const { created, updated, removed } = plan as Record<'created' | 'updated' | 'removed', unknown[]>
+  const counts = [`${created.length} added`, `${updated.length} changed`, `${removed.length} deleted`]
+  return `${counts.filter((count) => !count.startsWith('0 ')).join(', ')}.`
+}
+
+/** Returns the sentence for the page after a form; undefined where that page says it itself. */
+export function doneMessage(name: string, { params, form, answer }: Done): string | undefined {
+  const message = DONE_MESSAGES[name]
+  if (typeof message !== 'function') return message ?? undefined
+  const fields = Object.entries((form ?? {}) as object).map(([field, value]) => [field, [value].flat().join(', ')])
+  return message({ params, form: Object.fromEntries(fields), answer: (answer ?? {}) as Record<string, unknown> })
+}

@@ -1,0 +1,33 @@
+/** What a form changed, as a sentence on the page that follows it. docs/console.md: Forms. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { BrowserSession } from './browser-session.ts'
+import { note } from './face/notes.ts'
+import { html } from './html.ts'
+import type { View } from './screen.ts'
+
+const MAX_CHARACTERS = 300
+
+/**
+ * Returns the value of the cookie with the sentence of a redirect. It is signed with the session: another program that sets cookies for this host
+ * cannot make the console say something.
+ */
+export function doneCookie(view: View, { session }: BrowserSession): string | undefined {
+  if (!('redirectTo' in view) || view.done === undefined || session === undefined) return undefined
+  const text = Buffer.from(view.done.slice(0, MAX_CHARACTERS)).toString('base64url')
+  return `${text}.${macOf(session, view.redirectTo, text)}`
+}
+
+/** Puts the sentence of the last redirect above the page at `url`, if it is of this page and session. */
+export function showDone(view: View, { session, done = '' }: BrowserSession, url: string): void {
+  if (!('body' in view) || view.status !== undefined || session === undefined) return
+  const [text = '', mac = ''] = done.split('.')
+  const [given, expected] = [Buffer.from(mac), Buffer.from(macOf(session, url, text))]
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return
+  view.body = html`${note('good', Buffer.from(text, 'base64url').toString(), { role: 'status' })}${view.body}`
+}
+
+function macOf(session: string, url: string, text: string): string {
+  return createHmac('sha256', session)
+    .update(`done ${url.split('?')[0]} ${text}`)
+    .digest('base64url')
+}

@@ -1,0 +1,63 @@
+/** The page after a form says what it changed. docs/console.md: Forms. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DONE_MESSAGES, doneMessage } from '../../src/console/names/done-messages.ts'
+import { doneCookie, showDone } from '../../src/platform/pages/done.ts'
+import { html } from '../../src/platform/pages/html.ts'
+import { SCREENS } from '../../src/screens.ts'
+
+/** TABLE forms that are answered by a page: with a secret or a result that is shown once, or a form again. */
+const ANSWERED: readonly string[] = [
+  'consoleCreateAppSecret',
+  'consoleCreateDrain',
+  'consoleCreateWebhook',
+  'consoleInviteMember',
+  'consoleInvitePerson',
+  'consoleMakePasswordLink',
+  'consoleMakeToken',
+  'consoleRegisterApp',
+  'consoleRequestTransfer',
+  'consoleTestDrain',
+  'consoleTestWebhook',
+  'showBroughtBack',
+]
+
+test('every form of the console has a sentence, or is answered by a page', () => {
+  const forms = SCREENS.filter(({ method, calls }) => method === 'POST' && calls !== undefined).map(({ name }) => name)
+  const named = [...Object.keys(DONE_MESSAGES), ...ANSWERED]
+  assert.deepEqual([...new Set(forms)].toSorted(), named.toSorted())
+})
+
+test('a sentence names what was changed', () => {
+  const of = (name: string, form: object, answer: unknown = {}) => doneMessage(name, { params: {}, form, answer })
+  assert.match(of('consoleCreateVariable', { key: ' STRIPE_KEY ' })!, /^STRIPE_KEY is added\. /)
+  const plan = { created: ['A', 'B'], updated: [], removed: ['C'] }
+  assert.match(of('consoleImportVariables', { target: ['preview', 'production'] }, { plan })!, /^2 added, 1 deleted\. /)
+  assert.match(
+    of('consoleAddDomain', {}, { name: 'a.test', verified: false })!,
+    /^a\.test is added\. It serves nothing/,
+  )
+  assert.equal(of('console-promote', {}), undefined)
+})
+
+const [session, url] = ['s'.repeat(43), '/console/t/a/projects/b']
+const guest = { user: undefined, csrfToken: '', newVisit: undefined, address: '', agent: undefined, session }
+const shown = (done: string | undefined, at = url, of = session) => {
+  const page = { title: '', body: html`<h1>b</h1>` }
+  showDone(page, { ...guest, session: of, done }, at)
+  return page.body.markup
+}
+
+test('the sentence is on the page that follows, for this session, and is text', () => {
+  const done = doneCookie({ redirectTo: `${url}?a=b`, done: '<b>é is added.' }, guest)!
+  assert.match(shown(done), /role="status".*&lt;b&gt;é is added\..*<h1>b<\/h1>/s)
+  assert.match(shown(done, `${url}?c=d`), /is added/)
+  for (const other of [
+    shown(done, '/console/t/a'),
+    shown(done, url, 't'.repeat(43)),
+    shown(`${Buffer.from('Another.').toString('base64url')}.${done.split('.')[1]}`),
+    shown(undefined),
+    shown('.'),
+  ])
+    assert.equal(other, '<h1>b</h1>')
+})
