@@ -8,6 +8,8 @@ import { liveScreens } from './live.ts'
 import { operatorScreens } from './operator/screens.ts'
 import { buildLogScreens } from './project/build-log.ts'
 import { confirmScreens } from './project/confirm.ts'
+import { deploymentFileScreens } from './project/deployment/files.ts'
+import { deploymentRemovalScreens } from './project/deployment/removal.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
@@ -48,6 +50,8 @@ const screens: readonly Screen[] = [
   ...domainScreens,
   ...nameServerScreens,
   ...deploymentScreens,
+  ...deploymentFileScreens,
+  ...deploymentRemovalScreens,
   ...buildLogScreens,
   ...confirmScreens,
   ...promotionScreens,

@@ -62,6 +62,7 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/deployments/:id/promote`]: { good: {} },
   [`${PROJECT}/deployments/:id/rollback`]: { good: {} },
   [`${PROJECT}/deployments/:id/cancel`]: { twice: 'the deployment has ended: it says so' },
+  [`${PROJECT}/deployments/:id/remove`]: { good: {} },
   [`${PROJECT}/deployments/:id/redeploy`]: { twice: 'one deployment: test/console/project/build-page.test.ts' },
   [`${PROJECT}/settings`]: { typed: SETTINGS, good: { name: 'web', nodeVersion: '20.x', framework: '' } },
   [`${PROJECT}/settings/protection`]: { good: { passwordFor: '', signInFor: '' } },

@@ -134,7 +134,8 @@ type Sheet = {
   button: Html
 }
 
-function sheet(ctx: ConsoleCtx, { title, about, moves, follows, action, back, button }: Sheet): Html {
+/** Renders a question with what moves or goes, what follows, and its button. */
+export function sheet(ctx: ConsoleCtx, { title, about, moves, follows, action, back, button }: Sheet): Html {
   return html`<form class="card sheet form" method="post" action="${action}">${csrfFields(ctx)}
 <div class="in"><div><h1>${title}</h1><p class="soft">${about}</p></div>
 ${moves}
@@ -142,8 +143,8 @@ ${follows}</div>
 <footer><a class="btn" href="${back}">Cancel</a>${button}</footer></form>`
 }
 
-/** A deployment, and who made it of what. */
-function mooring(one: Deployment, label: string, now: number): Html {
+/** Renders a deployment, its author and its commit. */
+export function mooring(one: Deployment, label: string, now: number): Html {
   const live = label !== 'To'
   return html`<div class="moor"><span class="moor-ring">${live ? glyph('good', 'live') : glyph('idle')}</span><div><span class="small soft">${label}</span>
 <div class="medium any">${titleOf(one)}</div>

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox'
-import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
 import { type Glyph, type Mood, state } from '../../platform/pages/face/states.ts'
@@ -10,17 +9,16 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
-import type { DeploymentUsage } from '../../projects/deployments/usage.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { formErrorNotice } from '../action.ts'
 import { filterForm, sentenceCase } from '../controls.ts'
-import { type Choice, copyable, dataTable, select } from '../fields.ts'
+import { type Choice, dataTable, select } from '../fields.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
-import { bytes } from '../operator/frame.ts'
 import type { Refused } from '../refused.ts'
 import { duration, relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
+import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
 import { isInTransfer } from './list.ts'
 
@@ -184,7 +182,7 @@ export async function deploymentPage(
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(refused)}
 ${failureNotice(one, log?.lines ?? [])}
-${details(ctx, one, visitors)}
+${detailsCard(ctx, account, project.name, one, visitors)}
 ${log?.card}
 ${lines}
 <section class="card in stack"><h2>Domains</h2>
@@ -199,38 +197,6 @@ ${
 }`,
     },
   )
-}
-
-function details(ctx: ConsoleCtx, one: Deployment, visitors: string | undefined): Html {
-  return html`<section class="card in stack"><h2>Details</h2><dl class="facts">
-<dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
-${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
-<dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
-<dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
-${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
-</dl></section>`
-}
-
-/** Requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */
-async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<string | undefined> {
-  const { usage } = await ctx.ask<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
-    account,
-    params: { idOrUrl: id },
-  })
-  if (usage.length === 0) return undefined
-  const sum = (count: (hour: (typeof usage)[number]) => number) => usage.reduce((all, hour) => all + count(hour), 0)
-  const [requests, failed] = [sum((hour) => hour.requests), sum(({ statuses }) => statuses['5xx'])]
-  const words = `${requests.toLocaleString('en')} ${requests === 1 ? 'request' : 'requests'}`
-  const withFailed = failed === 0 ? words : `${words} (${failed.toLocaleString('en')} failed)`
-  return `${withFailed}, ${bytes(sum((hour) => hour.bytes))} sent`
-}
-
-/** Hosts have a port only on a local machine, where browsers would reject the certificate. */
-function siteAddress({ deps }: ConsoleCtx, host: string): string {
-  const opened = openedHost(host, deps.config)
-  return `${opened.includes(':') ? 'http' : 'https'}://${opened}`
 }
 
 function isLive({ targets }: Project, { id }: Deployment): boolean {

@@ -1,0 +1,56 @@
+/** The facts of a deployment, and what its visitors got. docs/console.md: Project pages. */
+import type { Static } from 'typebox'
+import { openedHost } from '../../../model/addresses.ts'
+import { icon } from '../../../platform/pages/face/icons.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
+import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
+import type { Deployment } from '../../../projects/deployments/schema.ts'
+import type { DeploymentUsage } from '../../../projects/deployments/usage.ts'
+import { sentenceCase } from '../../controls.ts'
+import { copyable } from '../../fields.ts'
+import { canInAccount, deploymentPath } from '../../frame.ts'
+import { bytes } from '../../operator/frame.ts'
+import { relativeTime } from '../../time.ts'
+
+/** Renders the facts of a deployment, with the pages about it. */
+export function detailsCard(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: string,
+  one: Deployment,
+  visitors: string | undefined,
+): Html {
+  const to = (page: string) => deploymentPath(account, project, one.id, page)
+  const removes = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
+  return html`<section class="card in stack"><h2>Details</h2><dl class="facts">
+<dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
+${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
+<dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
+<dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
+${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
+</dl>
+<p class="line"><a class="btn" href="${to('files')}">${icon('folder')}Output</a><a class="btn" href="${to('export')}" data-turbo="false">${icon('download')}Inspect as JSON</a>${removes && html`<a class="btn" href="${to('remove')}">${icon('trash-2')}Remove…</a>`}</p></section>`
+}
+
+/** Describes the requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */
+export async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<string | undefined> {
+  const { usage } = await ctx.ask<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
+    account,
+    params: { idOrUrl: id },
+  })
+  if (usage.length === 0) return undefined
+  const sum = (count: (hour: (typeof usage)[number]) => number) => usage.reduce((all, hour) => all + count(hour), 0)
+  const [requests, failed] = [sum((hour) => hour.requests), sum(({ statuses }) => statuses['5xx'])]
+  const words = `${requests.toLocaleString('en')} ${requests === 1 ? 'request' : 'requests'}`
+  const withFailed = failed === 0 ? words : `${words} (${failed.toLocaleString('en')} failed)`
+  return `${withFailed}, ${bytes(sum((hour) => hour.bytes))} sent`
+}
+
+/** Returns the URL of a host. Hosts have a port only on a local machine, where browsers would reject the certificate. */
+export function siteAddress({ deps }: ConsoleCtx, host: string): string {
+  const opened = openedHost(host, deps.config)
+  return `${opened.includes(':') ? 'http' : 'https'}://${opened}`
+}

@@ -1,0 +1,69 @@
+/** Removing a deployment, after a page that says what goes with it. docs/console.md: Project pages. */
+import type { Static } from 'typebox'
+import { note } from '../../../platform/pages/face/notes.ts'
+import { html } from '../../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
+import { refuse } from '../../../platform/refusals/refusal.ts'
+import type { DeploymentAliases } from '../../../projects/aliases/schema.ts'
+import type { Deployment } from '../../../projects/deployments/schema.ts'
+import type { Project } from '../../../projects/projects/schema.ts'
+import { action } from '../../action.ts'
+import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../../frame.ts'
+import { titleOf } from '../commit.ts'
+import { mooring, sheet } from '../confirm.ts'
+import { DEPLOYMENT_SHOWN, deploymentPage } from '../deployments.ts'
+
+const PATH = '/console/t/:slug/projects/:name/deployments/:id/remove'
+
+export const deploymentRemovalScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: PATH,
+    name: 'confirm-remove-deployment',
+    calls: ['getProject', 'getDeployment', 'listDeploymentAliases'],
+    run: askRemoval,
+  }),
+  action({
+    path: PATH,
+    name: 'console-remove-deployment',
+    asks: 'deleteDeployment',
+    shows: DEPLOYMENT_SHOWN,
+    wish: ({ params }) => ({ params: { idOrUrl: params.id! } }),
+    to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments'),
+    again: deploymentPage,
+  }),
+]
+
+async function askRemoval(ctx: ConsoleCtx, { params, url }: ScreenInput) {
+  const account = await findAccountOfPath(ctx, params)
+  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
+  if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  const { aliases } = await ctx.ask<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
+    account,
+    params: { id: one.id },
+  })
+  const isLive = project.targets?.production?.id === one.id
+  const back = deploymentPath(account, project.name, one.id)
+  const title = 'Remove deployment?'
+  return consolePage(
+    ctx,
+    { account, project: project.name, tab: 'deployments' },
+    {
+      title,
+      within: [[titleOf(one), back]],
+      body: sheet(ctx, {
+        title,
+        about: html`Its URL, its build log and its figures go with it. You cannot undo this.`,
+        moves: html`<div class="berths"><div>${mooring(one, isLive ? 'Live now' : 'To', ctx.now)}
+${aliases.length > 0 && html`<ul class="lines">${aliases.map(({ alias }) => html`<li><span class="medium any">${alias}</span></li>`)}</ul>`}</div></div>`,
+        follows: isLive
+          ? note('bad', 'It serves production. Visitors get 404 until you promote another deployment or deploy again.')
+          : note('warn', 'Domains of a branch or an environment move to its newest ready deployment.'),
+        action: url,
+        back,
+        button: html`<button class="btn danger">Remove deployment</button>`,
+      }),
+    },
+  )
+}
