@@ -148,6 +148,8 @@ export const FORMS: Record<string, Form> = {
   [`${OPERATOR}/integrations/:id/delete`]: { good: {} },
   [`${OPERATOR}/keys/rotate`]: { good: {} },
   [`${OPERATOR}/keys/:id/retire`]: { good: {} },
+  [`${OPERATOR}/runners/:id/drain`]: { good: { draining: 'true' } },
+  [`${OPERATOR}/runners/:id/remove`]: { good: {} },
   [`${OPERATOR}/timers/:name/run`]: { good: {} },
   [`${OPERATOR}/backups`]: { twice: 'one backup is made: it goes on beside the test' },
   [`${OPERATOR}/backups/verify`]: { twice: 'one backup is checked: it goes on beside the test' },

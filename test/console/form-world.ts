@@ -13,7 +13,7 @@ const BY_NAME = new Map(ROUTES.map((route) => [route.operationId, route]))
 const OF_TEAMS = /^\/console\/t\/:slug\/(apps|members|settings)(\/|$)/
 /** The parameters of a form that its route calls otherwise. */
 const ALIASES: Record<string, readonly string[]> = {
-  id: ['id', 'deploymentId', 'userId', 'teamId', 'accountId'],
+  id: ['id', 'deploymentId', 'userId', 'teamId', 'accountId', 'runner'],
 }
 
 export type FormWorld = {

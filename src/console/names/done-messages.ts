@@ -68,6 +68,8 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleOperatorDeleteIntegration: 'The app is deleted, with its installations.',
   consoleRotateKeys: 'A new key encrypts what is written from now on. The rest follows in the background.',
   consoleRetireKey: 'The key is retired.',
+  consoleDrainRunner: ({ form }) => (form.draining === 'true' ? 'The runner is draining.' : 'The runner builds again.'),
+  consoleRemoveRunner: 'The runner is removed. Its builds go back to the queue.',
   consoleRunTimer: ({ params }) => `${params.name} ran.`,
   consoleMakeBackup: 'A backup is being made.',
   consoleVerifyBackup: 'The backup is being checked.',

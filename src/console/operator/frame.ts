@@ -17,6 +17,7 @@ const SECTIONS = [
   ['audit', 'Audit log', 'scroll-text', 'Safety'],
   ['backups', 'Backups', 'database', 'Safety'],
   ['keys', 'Keys', 'key-round', 'Safety'],
+  ['runners', 'Runners', 'layers', 'System'],
   ['health', 'Health', 'heart-pulse', 'System'],
 ] as const satisfies readonly Section[]
 type Tab = (typeof SECTIONS)[number][0]

@@ -9,7 +9,7 @@ import { barChart, type ChartBar, columnChart } from '../charts.ts'
 import { heading } from '../controls.ts'
 import { relativeTime } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
-import { CHECKS_PATH, STATE_FRAME } from './health.ts'
+import { CHECKS_PATH, STATE_FRAME } from './system/health.ts'
 
 export const overviewScreens: readonly Screen[] = [
   consoleScreen({

@@ -3,10 +3,11 @@ import type { Screen } from '../../platform/pages/screen.ts'
 import { auditScreens } from './audit.ts'
 import { backupScreens } from './backups.ts'
 import { operatorDeliveryScreens } from './deliveries.ts'
-import { healthScreens } from './health.ts'
 import { integrationScreens } from './integrations.ts'
 import { keyScreens } from './keys.ts'
 import { overviewScreens } from './overview.ts'
+import { healthScreens } from './system/health.ts'
+import { runnerScreens } from './system/runners.ts'
 import { teamScreens } from './teams.ts'
 import { timerScreens } from './timers.ts'
 import { tokenScreens } from './tokens.ts'
@@ -20,6 +21,7 @@ const screens: readonly Screen[] = [
   ...integrationScreens,
   ...keyScreens,
   ...timerScreens,
+  ...runnerScreens,
   ...operatorDeliveryScreens,
   ...auditScreens,
   ...backupScreens,

@@ -1,17 +1,17 @@
 /** Health shows what `berth doctor` checks; Needs attention shows the items of `berth report`. */
 
 import type { Static } from 'typebox'
-import type { Health } from '../../operations/doctor/routes.ts'
-import type { AttentionItem, Kind, Report, Section } from '../../operations/report/schema.ts'
-import { state } from '../../platform/pages/face/states.ts'
-import type { Page } from '../../platform/pages/frame.ts'
-import { type Html, html } from '../../platform/pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
-import { showAdvice, withInlineCode } from '../advice-commands.ts'
-import { countOf, heading } from '../controls.ts'
-import { dataTable } from '../fields.ts'
-import { relativeTime } from '../time.ts'
-import { operatorPage, operatorPath } from './frame.ts'
+import type { Health } from '../../../operations/doctor/routes.ts'
+import type { AttentionItem, Kind, Report, Section } from '../../../operations/report/schema.ts'
+import { state } from '../../../platform/pages/face/states.ts'
+import type { Page } from '../../../platform/pages/frame.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../../platform/pages/screen.ts'
+import { showAdvice, withInlineCode } from '../../advice-commands.ts'
+import { countOf, heading } from '../../controls.ts'
+import { dataTable } from '../../fields.ts'
+import { relativeTime } from '../../time.ts'
+import { operatorPage, operatorPath } from '../frame.ts'
 
 /** Runs the checks, which take some seconds if a server does not respond. */
 export const CHECKS_PATH = operatorPath('health', 'checks')

@@ -1,0 +1,81 @@
+import type { Static } from 'typebox'
+import type { Runner, RunnerList } from '../../../delivery/runners/operator.ts'
+import { type Mood, state } from '../../../platform/pages/face/states.ts'
+import type { Page } from '../../../platform/pages/frame.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../../platform/pages/screen.ts'
+import { Type } from '../../../platform/schema/builder.ts'
+import { action, formErrorNotice } from '../../action.ts'
+import { button, confirmedButton, heading, sentenceCase } from '../../controls.ts'
+import { dataTable } from '../../fields.ts'
+import type { Refused } from '../../refused.ts'
+import { relativeTime } from '../../time.ts'
+import { operatorPage, operatorPath } from '../frame.ts'
+
+const LIST = operatorPath('runners')
+const Change = Type.Object({ draining: Type.String() })
+
+/** TABLE Colors of states. */
+const LOOKS: Record<Runner['state'], Mood> = { active: 'good', draining: 'warn', removed: 'idle' }
+
+export const runnerScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showRunners',
+    calls: ['operatorListRunners'],
+    requiresReauthentication: true,
+    run: (ctx) => showRunners(ctx),
+  }),
+  action<typeof Change>({
+    path: `${LIST}/:id/drain`,
+    name: 'consoleDrainRunner',
+    form: Change,
+    asks: 'operatorUpdateRunner',
+    shows: ['operatorListRunners'],
+    wish: ({ params, form }) => ({ params: { runner: params.id! }, body: { draining: form.draining === 'true' } }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showRunners(ctx, refused),
+    fresh: true,
+  }),
+  action({
+    path: `${LIST}/:id/remove`,
+    name: 'consoleRemoveRunner',
+    asks: 'operatorDeleteRunner',
+    shows: ['operatorListRunners'],
+    wish: ({ params }) => ({ params: { runner: params.id! } }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showRunners(ctx, refused),
+    fresh: true,
+  }),
+]
+
+async function showRunners(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+  const { runners } = await ctx.ask<Static<typeof RunnerList>>('operatorListRunners')
+  return operatorPage(ctx, 'runners', {
+    title: 'Runners',
+    body: html`${heading('Runners')}
+${formErrorNotice(refused)}
+<p class="soft">They build deployments from source. A drained runner finishes what it builds and gets nothing more.</p>
+${dataTable(
+  'Runners',
+  ['Machine', 'State', 'Builds', 'Version', 'Last seen', 'Actions'],
+  runners.map(
+    (one) => html`<tr><td class="any">${one.hostname}<br><code class="small">${one.id}</code></td>
+<td>${state(LOOKS[one.state], sentenceCase(one.state))}</td><td>${one.builds}</td><td>${one.version}</td>
+<td>${relativeTime(one.lastSeenAt, ctx.now)}</td><td class="act">${one.state !== 'removed' && actionsOf(ctx, one)}</td></tr>`,
+  ),
+  {
+    none: 'No runner has asked for a build. With BERTH_BUILDS set on a laptop the service starts one; others run berth runner.',
+  },
+)}`,
+  })
+}
+
+function actionsOf(ctx: ConsoleCtx, { id, hostname, state: now }: Runner): Html {
+  const path = operatorPath('runners', id)
+  const drains = now === 'active'
+  const words = drains ? 'Drain' : 'Resume'
+  return html`<span class="line tight">${button(ctx, `${path}/drain`, words, { label: `${words} the runner on ${hostname}`, fields: { draining: String(drains) } })}
+${confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove the runner on ${hostname}`, look: 'small', asks: 'Its builds go back to the queue.' })}</span>`
+}
