@@ -110,6 +110,7 @@ export const FORMS: Record<string, Form> = {
   },
   '/console/teams/new': { typed: ['name', 'slug'], good: { slug: 'own-team' } },
   '/console/account': { typed: ['name', 'username'], twice: 'the same name and username are there already' },
+  '/console/account/theme': { twice: 'the browser has that theme already' },
   '/console/account/email': { twice: 'the link is spent: it says so' },
   '/console/account/email/change': { typed: ['email'], twice: 'a second letter, and the link of the first is spent' },
   '/console/account/security/password': {

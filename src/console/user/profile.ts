@@ -12,10 +12,10 @@ import {
 } from '../../platform/pages/screen.ts'
 import type { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { LinkQuery } from '../../platform/schema/fields.ts'
+import { LinkQuery, OneOf } from '../../platform/schema/fields.ts'
 import { field, formErrorNotice, formErrorOf } from '../action.ts'
 import { changedBody, editFields, withInitialValues } from '../edit-form.ts'
-import { copyable } from '../fields.ts'
+import { type Choice, copyable, select } from '../fields.ts'
 import { consolePage, personPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 
@@ -27,7 +27,15 @@ const DONE = {
   profile: 'Profile updated.',
   asked: 'A link was sent to the new address. Your email changes when you open it.',
   email: 'Email updated.',
+  theme: 'Theme changed in this browser.',
 }
+
+const THEMES: readonly Choice[] = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+]
+const ThemeForm = Type.Object({ theme: OneOf('system', 'light', 'dark') })
 
 export const profileScreens: readonly Screen[] = [
   userScreen({
@@ -51,6 +59,17 @@ export const profileScreens: readonly Screen[] = [
     renderErrors: showRefused,
     savesForm: true,
     refuses: ['slug_taken', 'too_many_slugs'],
+  }),
+  userScreen({
+    method: 'POST',
+    path: `${PROFILE}/theme`,
+    name: 'changeTheme',
+    form: ThemeForm,
+    run: (_ctx, { form: { theme } }): View => ({
+      redirectTo: PROFILE,
+      done: DONE.theme,
+      theme: theme === 'system' ? null : theme,
+    }),
   }),
   userScreen({
     method: 'POST',
@@ -125,6 +144,10 @@ ${field('username', 'Username', { value: row.slug, required: true, refused, hint
 <p>${row.email ?? 'None'}</p>
 ${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? refused : undefined)}
 </section>
+<form class="card in stack form" method="post" action="${PROFILE}/theme" data-turbo="false">
+${csrfFields(ctx)}<h2>Appearance</h2>
+${select('theme', 'Theme of this browser', THEMES, { value: ctx.theme ?? 'system' })}
+<p class="line"><button class="btn">Change theme</button></p></form>
 <section class="card in stack"><h2>Account</h2><dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
 <p><a href="/invitations">Team invitations</a></p></section>`,
     },

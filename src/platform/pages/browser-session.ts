@@ -6,7 +6,7 @@ import { randomText } from '../base/ids.ts'
 import type { Peer } from '../http/failure-limits.ts'
 import { peerAddress, peerOf } from '../http/failure-limits.ts'
 import { singleHeader } from '../http/parse-request.ts'
-import { csrfTokenOf, readCookies } from './cookies.ts'
+import { csrfTokenOf, readCookies, type Theme } from './cookies.ts'
 import type { Screen } from './screen.ts'
 
 /** The parts of a browser request that pages read. */
@@ -28,6 +28,7 @@ export type BrowserSession = {
   newVisit: string | undefined
   /** Slug of the account that this browser had open last. */
   account?: string | undefined
+  theme?: Theme
   /** A sentence for the next page, signed (done.ts). */
   done?: string | undefined
   address: string
@@ -42,7 +43,7 @@ export async function readBrowserSession(
   now: number,
 ): Promise<BrowserSession> {
   const where = whereOf(deps, request)
-  const { session, visit, account, done } = readCookies(request.raw.rawHeaders, deps.origin())
+  const { session, visit, account, done, theme } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findSessionUser(deps.db.read, session, now)
   if (visitor !== undefined) {
     deps.lastSeen.record(visitor.userId, now)
@@ -51,10 +52,19 @@ export async function readBrowserSession(
     if (isUse && visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
     }
-    return { user: visitor, csrfToken: csrfTokenOf(session!), session, newVisit: undefined, account, done, ...where }
+    return {
+      user: visitor,
+      csrfToken: csrfTokenOf(session!),
+      session,
+      newVisit: undefined,
+      account,
+      done,
+      theme,
+      ...where,
+    }
   }
   const newVisit = visit === undefined ? randomText(43) : undefined
-  return { user: visitor, csrfToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, ...where }
+  return { user: visitor, csrfToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, theme, ...where }
 }
 
 /** Returns the address and user agent of a browser. */

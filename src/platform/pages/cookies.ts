@@ -1,4 +1,4 @@
-/** The cookies of the pages: of signed-in users, of anonymous sessions, the account that a browser had open last, and what its last form changed. */
+/** The cookies of the pages: of signed-in users, of anonymous sessions, the account that a browser had open last, what its last form changed, and its theme. */
 import { createHmac } from 'node:crypto'
 import { singleHeader } from '../http/parse-request.ts'
 
@@ -8,20 +8,27 @@ export const CSRF_FIELD = 'form'
 /** Hidden field with a new value per rendered page; identifies duplicate submissions. */
 export const SUBMISSION_FIELD = 'once'
 
+/** The theme of a browser; undefined: that of the system. */
+export type Theme = 'light' | 'dark' | undefined
+
 /**
  * Secrets of a browser: of its session, and of the forms of an anonymous session. `account`: the slug of the account that it had open last. `done`: a
  * sentence for the next page (done.ts).
  */
-export type BrowserCookies = Record<'session' | 'visit' | 'account' | 'done', string | undefined>
+export type BrowserCookies = Record<'session' | 'visit' | 'account' | 'done', string | undefined> & { theme: Theme }
 
 const SESSION = 'berth_session'
 const VISIT = 'berth_visit'
 const ACCOUNT = 'berth_account'
+const THEME = 'berth_theme'
 const DONE = 'berth_done'
 /** The next page, and reloads by its script meanwhile, show the sentence. */
 const DONE_SECONDS = 15
+/** Browsers keep no cookie longer. */
+const THEME_SECONDS = 400 * 24 * 3600
 const SECRET_VALUE = /^(\w{43})[ \t]*$/
 const SLUG_VALUE = /^([\w.-]{1,100})[ \t]*$/
+const THEME_VALUE = /^(light|dark)[ \t]*$/
 const DONE_VALUE = /^([\w-]{1,1600}\.[\w-]{43})[ \t]*$/
 
 /**
@@ -54,12 +61,13 @@ export function readCookies(rawHeaders: readonly string[], origin: string): Brow
     visit: cookieIn(VISIT, SECRET_VALUE),
     account: cookieIn(ACCOUNT, SLUG_VALUE),
     done: cookieIn(DONE, DONE_VALUE),
+    theme: cookieIn(THEME, THEME_VALUE) as Theme,
   }
 }
 
 /** Returns the `Set-Cookie` headers with the longest lifetime of a session; null deletes a cookie, undefined keeps it. */
 export function writeCookies(
-  cookies: { [name in 'session' | 'visit']?: string | null | undefined } & {
+  cookies: { [name in 'session' | 'visit' | 'theme']?: string | null | undefined } & {
     [name in 'account' | 'done']?: string | undefined
   },
   origin: string,
@@ -77,6 +85,7 @@ export function writeCookies(
     ...line(SESSION, cookies.session),
     ...line(VISIT, cookies.visit),
     ...line(ACCOUNT, cookies.account),
+    ...line(THEME, cookies.theme, THEME_SECONDS),
     ...line(DONE, cookies.done, DONE_SECONDS),
   ]
 }

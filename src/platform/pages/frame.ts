@@ -14,7 +14,7 @@ import {
   SEARCH,
   STYLE,
 } from './assets/assets.ts'
-import { CSRF_FIELD } from './cookies.ts'
+import { CSRF_FIELD, type Theme } from './cookies.ts'
 import { HARBOR_DRAWING, MARK_DRAWING } from './face/drawings.ts'
 import { withFocus } from './face/focus.ts'
 import { escapeText, type Html, html, stripBidiControls } from './html.ts'
@@ -66,20 +66,21 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
   }
 }
 
-/** Options of a document: user, CSRF token, CSP nonce, and the stamp of a live page. */
+/** Options of a document: user, CSRF token, CSP nonce, the stamp of a live page, and the theme that the user chose. */
 export type DocumentOptions = {
   user: SessionUser | undefined
   csrfToken: string
   nonce: string
   stamp: string | undefined
+  theme?: Theme
 }
 
 /** Renders the complete document. */
-export function showDocument(page: Page, { user, csrfToken, nonce, stamp }: DocumentOptions): string {
+export function showDocument(page: Page, { user, csrfToken, nonce, stamp, theme }: DocumentOptions): string {
   const shown = { ...page, body: withFocus(page.body) }
-  if (shown.console !== undefined) return showConsole(shown, shown.console, nonce, stamp)
+  if (shown.console !== undefined) return showConsole(shown, shown.console, { nonce, stamp, theme })
   const head = `${FULL_RELOAD_META}${scriptTags(shown)}`
-  return documentOf(shown.title, head, gateBody(shown.body, user, csrfToken))
+  return documentOf(shown.title, head, gateBody(shown.body, user, csrfToken), theme)
 }
 
 /** A page outside the console: a column of forms, and before sign-in the harbor next to it. */
@@ -96,10 +97,10 @@ ${user === undefined && HARBOR_DRAWING}
 /** For a page without the console's scripts: Turbo loads it in full. */
 export const FULL_RELOAD_META = '<meta name="turbo-visit-control" content="reload">'
 
-/** Renders a document. `title`: text; `head`: markup for the end of its head; `body`: markup, with its element. */
-export function documentOf(title: string, head: string, body: string): string {
+/** Renders a document. `title`: text; `head`: markup for the end of its head; `body`: markup, with its element; `theme`: the chosen one. */
+export function documentOf(title: string, head: string, body: string, theme?: Theme): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="en"${theme === undefined ? '' : ` data-theme="${theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -136,7 +137,11 @@ ${main.markup}
  * A console page. Turbo navigates without loads and caches no pages, since they may contain secrets. It does not prefetch, because some pages read
  * secrets and write audit entries. The first paint waits for the complete page (`expect`), so that table columns do not shift.
  */
-function showConsole(page: Page, navigation: Html, nonce: string, stamp: string | undefined): string {
+function showConsole(
+  page: Page,
+  navigation: Html,
+  { nonce, stamp, theme }: Pick<DocumentOptions, 'nonce' | 'stamp' | 'theme'>,
+): string {
   const follows = page.status === undefined && stamp !== undefined
   const live = follows
     ? `
@@ -154,7 +159,7 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
 <script type="module" src="${LOG_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${LIVE_SCRIPT.path}" data-turbo-track="reload"></script>${scriptTags(page)}`
-  return documentOf(page.title, head, framedBody(navigation, page.body))
+  return documentOf(page.title, head, framedBody(navigation, page.body), theme)
 }
 
 function scriptTags({ scripts = [] }: Page): string {

@@ -207,10 +207,10 @@ function readingFor(deps: Deps, guest: BrowserSession, now: number): PageCtx {
 function contextFor(
   deps: Deps,
   db: Queries,
-  { user, csrfToken, address, agent, account }: BrowserSession,
+  { user, csrfToken, address, agent, account, theme }: BrowserSession,
 ): Omit<PageCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: user?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, user, csrfToken, submissionId: randomText(16), address, agent, lastAccount: account }
+  return { actor, db, deps, user, csrfToken, submissionId: randomText(16), address, agent, lastAccount: account, theme }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {
@@ -224,11 +224,11 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 
 /** `stamp`: time of rendering, if the page has live updates. */
 function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
-  const { session } = result
+  const { session, theme } = result
   const visit = typeof session === 'string' ? null : (result.anonymousSession ?? guest.newVisit)
   const account = 'title' in result && result.account !== guest.account ? result.account : undefined
   const done = doneCookie(result, guest)
-  const cookies = writeCookies({ session, visit, account, done }, deps.origin(), deps.config.sessions.lastMs)
+  const cookies = writeCookies({ session, visit, account, done, theme }, deps.origin(), deps.config.sessions.lastMs)
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
     ...pageHeaders('title' in result ? result : undefined, nonce),

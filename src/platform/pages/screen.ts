@@ -7,7 +7,7 @@ import type { RefusalKey } from '../../errors.ts'
 import type { EventName } from '../../events.ts'
 import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
-import { CSRF_FIELD, SUBMISSION_FIELD } from './cookies.ts'
+import { CSRF_FIELD, SUBMISSION_FIELD, type Theme } from './cookies.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 
@@ -30,6 +30,7 @@ export type PageCtx = OperatorCtx & {
   agent: string | undefined
   /** Slug of the account that this browser had open last; not checked. */
   lastAccount: string | undefined
+  theme: Theme
   /** CSRF token of this session: `csrfFields`. */
   csrfToken: string
   /** Identifies duplicate submissions of the forms of this page; new per rendered page. */
@@ -60,6 +61,8 @@ type Redirect = { redirectTo: string; done?: string | undefined }
 export type View = (Page | Redirect | { download: Download } | { events: Readable | undefined }) & {
   /** Secret of a new session; null ends the session. */
   session?: string | null
+  /** The theme that a user chose; null: that of the system. */
+  theme?: Exclude<Theme, undefined> | null
   /** New secret of an anonymous session. */
   anonymousSession?: string
   /** The audit entry of a change, with its actor; none without a change. `fields`: the changed ones, if not all of the form. */
