@@ -21,6 +21,7 @@ onBothEngines('a browser keeps the theme that its user chose, also on pages befo
   client.cookies.set('berth_theme', '"><b>')
   assert.match((await client.get('/sign-in')).text, /<html lang="en">/)
   const back = await openSignedInClient(world)
+  await back.get(PROFILE)
   await back.post(`${PROFILE}/theme`, { theme: 'light' })
   assert.match((await back.get(PROFILE)).text, /data-theme="light"/)
   await back.post(`${PROFILE}/theme`, { theme: 'system' })
