@@ -103,7 +103,7 @@ async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema:
 for (const engine of ENGINES) {
   for (const count of NAMES.keys()) {
     const name = NAMES[count]!
-    test(`a store of the schema ${name} and everything in it is taken over [${engine}]`, async (t) => {
+    test(`a store of the schema ${name} is migrated with everything in it [${engine}]`, async (t) => {
       const old = await oldStore(engine, count + 1)
       const world = await openWorld(engine, { DATABASE_URL: old.url, BERTH_DATA: old.folder })
       t.after(() => world.close())
