@@ -12,7 +12,7 @@ onBothClis('deployments', async (world) => {
   const first = await seedDeployment(world, project.id, { url: 'first.host.test' })
   const second = await seedDeployment(world, project.id, { url: 'second.host.test' })
   const leadsTo = async () => (await api('GET', '/v4/aliases')).body.aliases[0]?.deploymentId
-  // The older one compares the owner of a deployment with the team that it was told, not with the token's.
+  // The older one compares the owner of a deployment with the team of its flag, not with the token's.
   const team = version === '39.1.3' ? ['--scope', 'team'] : []
   const swept = setInterval(() => void runTimer(deps, 'alias-requests', deps.clock.now()), 100)
   try {

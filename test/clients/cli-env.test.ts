@@ -12,7 +12,7 @@ onBothClis('variables', async (world) => {
   const all = async (): Promise<Variable[]> => (await api('GET', '/v9/projects/web/env?decrypt=true')).body.envs
   const named = async (key: string, target: string, gitBranch?: string) =>
     (await all()).find((one) => one.key === key && one.target.includes(target) && one.gitBranch === gitBranch)
-  // The newer one makes secrets that cannot be read again, unless told otherwise.
+  // The newer one creates secrets that cannot be read again, unless a flag says otherwise.
   const readable = newer ? ['--type', 'config'] : []
 
   await works('env add', async () => {

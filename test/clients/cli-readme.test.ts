@@ -56,7 +56,7 @@ for (const engine of ENGINES) {
   })
 }
 
-/** The lines of the README that a person types: the block that begins with where Berth is. */
+/** The lines of the README that a user types: the block that begins with the address of Berth. */
 function session(): string {
   const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/```sh[^\n]*\n[^`]*```/g) ?? []
   const found = blocks.filter((block) => block.includes('vc() {'))

@@ -1,5 +1,5 @@
 /**
- * Static builds of somebody else: the folders `packages/static-build/test/fixtures` of a clone of vercel/vercel (Apache-2.0), which
+ * Static builds of another project: the folders `packages/static-build/test/fixtures` of a clone of vercel/vercel (Apache-2.0), which
  * BERTH_STATIC_FIXTURES names, are built by the newest CLI, deployed by it, and asked what their probes ask. They are not in this repository; without
  * the folder the test is skipped. docs/testing.md.
  */
@@ -24,7 +24,7 @@ const ADDRESS = /https:\/\/(site-[a-z0-9]{9}\.apps\.example\.net)/
 
 const skip = !existsSync(fixtures) && 'BERTH_STATIC_FIXTURES names no folder of static builds'
 
-test('static builds of somebody else are served as their probes want', { skip, timeout: TIMEOUT_MS }, async (t) => {
+test('static builds of another project are served as their probes expect', { skip, timeout: TIMEOUT_MS }, async (t) => {
   assert.deepEqual(readdirSync(fixtures).sort(), [...Object.keys(BUILT), ...Object.keys(NOT_BUILT)].sort())
   const deploy = await openDeploying(t)
   const probed: Probed[] = []

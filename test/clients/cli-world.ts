@@ -1,4 +1,4 @@
-/** The published CLIs as people run them: child processes against a Berth that listens, in a home of their own. docs/spec/client-requests.md B. */
+/** The published CLIs as users run them: child processes against a Berth that listens, in a home of their own. docs/spec/client-requests.md B. */
 import assert from 'node:assert/strict'
 import { type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -36,9 +36,9 @@ const ABSENT: Partial<Record<Version, string[]>> = {
 }
 /** For a command that hangs. */
 const MAX_MS = 240_000
-/** Whom the CLI asks whatever it is told, and does without: `webhooks create` looks up the names of events there. */
+/** The CLI calls this host whatever its settings, and works without it: `webhooks create` looks up the names of events there. */
 const ASKED_IN_VAIN = ['openapi.vercel.sh']
-/** These tell their makers how they fared, whatever they are told. */
+/** These versions send error reports to their makers, whatever their settings. */
 const TOLD_IN_VAIN: Partial<Record<Version, string>> = { '44.7.3': 'sentry.io', '50.0.1': 'sentry.io' }
 
 /** What a command did: its exit code, what it printed, and what it asked of Berth (`GET /v2/user`). */
@@ -49,11 +49,11 @@ export type How = {
   token?: string | null
   /** The folder that the command is run in, below the world's own. */
   folder?: string
-  /** On a terminal: waits for each text and then types what stands beside it. */
+  /** On a terminal: waits for the first text of each pair and then types the second. */
   typed?: [string, string][]
-  /** No flags beside the command's: the CLI reads address and token in the folder that it has in everybody's home. */
+  /** No flags but the command's: the CLI reads address and token in the directory that it has in the home of each user. */
   fromFolder?: true
-  /** What does not end by itself is ended once it has printed this. */
+  /** A command that does not end on its own is ended once it has printed this. */
   until?: string
 }
 

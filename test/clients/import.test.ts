@@ -1,4 +1,4 @@
-/** `berth import` from a server of somebody else: an emulator of the same API, installed on demand. docs/moving-in.md. */
+/** `berth import` from a server that is not Berth: an emulator of the same API, installed on demand. docs/moving-in.md. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,7 +10,7 @@ type Module = { createEmulator(options: { service: string; port: number }): Prom
 
 const folder = join(process.env.BERTH_CLIENTS!, 'import-emulate-0.12.2')
 const file = join(folder, 'node_modules', 'emulate', 'dist', 'api.js')
-/** The emulator makes this token for whoever tries it. */
+/** The emulator comes with this token. */
 const TOKEN = 'test_token_admin'
 
 onBothEngines('projects, variables and domains of an emulator of the API are copied', async (world, t) => {

@@ -1,4 +1,4 @@
-/** Loaded into a client before its own code: whoever it wants to reach by name, but this machine, is written down and not found. */
+/** Loaded into a client before its own code: each host name that it looks up, but this machine, is recorded and not found. */
 import dns from 'node:dns'
 import { appendFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-/** The package by which programs deploy without a command line (`@vercel/client`), as it is published. docs/clients.md. */
+/** The package that programs use to deploy without a command line (`@vercel/client`), as it is published. docs/clients.md. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ const CLIENT = 'other-vercel-client'
 type Event = { type: string; payload: { id?: string; url?: string; readyState?: string } }
 type CreateDeployment = (client: object, deployment: object) => AsyncIterable<Event>
 
-/** Deploys a folder to its end. Gives the types of what it told, and what each last said. */
+/** Deploys a folder to its end. Returns the types of its events, each with its last payload. */
 async function deploy(client: object, deployment: object = {}) {
   const load = createRequire(join(folderOf(CLIENT), 'of-tests.js'))
   const { createDeployment } = load('@vercel/client') as { createDeployment: CreateDeployment }

@@ -25,7 +25,7 @@ onBothEngines('Infisical keeps the variables of a project as its own', async (wo
   assert.equal((await ask('GET', `${path}/${envId}?decrypt=true`)).value, 'w')
   await ask('DELETE', `${path}/${envId}`)
   assert.equal((await ask('GET', path)).envs.length, 1)
-  // Its pager of projects, with the user's own id as the team when there is none, and of branches of one project.
+  // Its pager of projects, with the user's own id where no team is set, and of branches of one project.
   for (let at = 0; at < 22; at++) await ask('POST', '/v10/projects', { name: `p${at}` })
   const names = new Set<string>()
   for (let from = ''; ; ) {

@@ -1,5 +1,5 @@
 /**
- * The router against cases of somebody else: the fixtures of `build-output-router`, read from the folder `fixtures` of a clone that
+ * The router against cases of another project: the fixtures of `build-output-router`, read from the folder `fixtures` of a clone that
  * BERTH_OUTSIDE_FIXTURES names. They are not in this repository; without the folder the test is skipped. docs/testing.md.
  */
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['', '/en', '/fr', '/nl', '/es', '/de'].map((locale) => [
       `i18n ${locale}/gsp/test`,
-      'wants the parameter `slug` beside `nxtPslug`: an addition of that router, which no route of the configuration makes',
+      'wants the parameter `slug` next to `nxtPslug`: an addition of that router, which no route of the configuration makes',
     ]),
   ),
   'i18n /de': 'wants a route with a slash after the language to match without it: a special case of that router',

@@ -1,4 +1,4 @@
-/** What an account has besides projects: people, tokens, domains, webhooks, log drains, installations; and what of a project is about people and environments. */
+/** An account without its projects: members, tokens, domains, webhooks, log drains, installations; the members and environments of a project. */
 import assert from 'node:assert/strict'
 import { WEBHOOK_EVENT_NAMES } from '../../src/platform/outbox/event-names.ts'
 import type { World } from '../support/world.ts'
@@ -65,7 +65,7 @@ async function tellMembers(story: Story, { bare }: Projects): Promise<void> {
   )
 }
 
-/** Two invitations more: one is taken back, one accepted. The SDKs know no link in the answer: it is read over plain HTTP. */
+/** Two invitations more: one is revoked, one accepted. The SDKs know no link in the response: it is read over plain HTTP. */
 async function acceptAgain({ use, raw, team, sdk }: Story, person: Awaited<ReturnType<World['user']>>): Promise<void> {
   const path = `/v1/teams/${team.teamId}/members`
   const inviteAgain = async (): Promise<string> => {
@@ -87,7 +87,7 @@ async function acceptAgain({ use, raw, team, sdk }: Story, person: Awaited<Retur
   )
 }
 
-/** Tokens are a person's, whichever account the call names. */
+/** Tokens belong to a user, whichever account the call names. */
 async function tellTokens({ use, label }: Story): Promise<void> {
   const name = `made-for-${label}`
   const made = await use('createAuthToken', { requestBody: { name } }, ({ token, bearerToken }) => {
@@ -220,7 +220,7 @@ async function tellDrains(story: Story, { bare }: Projects): Promise<void> {
   await use('getAllLogDrains', {}, (list) => {
     assert.deepEqual(
       list.map(({ createdFrom }: Decoded) => createdFrom),
-      // 1.16 knows a drain that is configured, or one of these, and takes the former for both.
+      // 1.16 decodes a drain that is configured, or one of these, and takes the former for both.
       Array(2).fill(decodes || !story.before('1.18.0') ? 'self-served' : undefined),
     )
     if (decodes) assert.ok(list.some(({ id }: Decoded) => id === two.id))

@@ -85,12 +85,12 @@ const STATUSES: Record<string, number> = {
   VercelNotFoundError: 404,
 }
 
-/** These demand one sentence and one code of a 400, and of some 401 and 404: no other refusal decodes, whoever answers. */
+/** These demand one message and one code of a 400, and of some 401 and 404: they decode no other refusal. */
 export function readsOneRefusal(version: string): boolean {
   return !isBefore(version, '1.2.0') && isBefore(version, '1.6.0')
 }
 
-/** What a rejected call says, out of whichever error class its version has for it. A body that did not decode is no refusal. */
+/** What a rejected call says, out of the error class that its version has for it. A body that did not decode is not a refusal. */
 export function refusalOf(version: string, error: Decoded): { status: number | undefined; code: string } {
   const name = error.constructor.name
   if (name === 'SDKValidationError' && readsOneRefusal(version))

@@ -1,4 +1,4 @@
-/** Deployments and the aliases that lead to them; promote, and back. */
+/** Deployments and the aliases that point to them; promote, and back. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { seedDeployment } from '../support/projects.ts'

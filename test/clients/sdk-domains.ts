@@ -4,7 +4,7 @@ import type { Decoded } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Story } from './sdk-story.ts'
 
-/** Adds, proves, lists, changes, moves and removes them. */
+/** Adds, verifies, lists, updates, moves and removes them. */
 export async function tellDomains(story: Story, { bare, full }: Projects): Promise<void> {
   for (const [at, project] of [bare, full[0]].entries()) await tellProject(story, project, at, full[1])
 }

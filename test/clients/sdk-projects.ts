@@ -42,7 +42,7 @@ const LOST: readonly [before: string, operations: string[], why: string][] = [
   [
     '1.18.6',
     ['getProjectEnv'],
-    'Up to 1.18.5 the SDK drops `value` of one variable when `decrypted` stands beside it, as it must; `filterProjectEnvs` with ' +
+    'Up to 1.18.5 the SDK drops `value` of one variable when `decrypted` is next to it, as it must; `filterProjectEnvs` with ' +
       '`decrypt` has both.',
   ],
   ['1.8.0', ['filterProjectEnvs'], 'Up to 1.7 the SDK drops `pagination` of this answer.'],
@@ -82,7 +82,7 @@ export async function tellProjects(story: Story): Promise<Projects> {
   return { bare, full, deployments, end: () => endProjects(story, [bare, ...full]) }
 }
 
-/** Settings, variables of every type, a secret that gets by the protection, the data cache off, and a deployment. */
+/** Settings, variables of every type, a secret that bypasses the protection, the data cache off, and a deployment. */
 async function fill(story: Story, project: Decoded): Promise<string> {
   const { use, raw, world } = story
   const idOrName = project.id

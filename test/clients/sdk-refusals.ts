@@ -1,4 +1,4 @@
-/** What is refused reaches the SDK's user as an error with the status and the code that were answered. */
+/** Refusals reach the SDK's user as an error with the status and the code of the response. */
 import assert from 'node:assert/strict'
 import { openSdk, readsOneRefusal, refusalOf } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'

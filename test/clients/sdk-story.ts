@@ -1,4 +1,4 @@
-/** What one SDK does for one account, told call by call: what it called, and what went wrong. */
+/** The calls of one SDK for one account: what it called, and what went wrong. */
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
@@ -28,8 +28,8 @@ export type Story = {
   /** Was published before this one. */
   before(version: string): boolean
   /**
-   * Calls the method, when this version has it, and checks the answer. What goes wrong is told at the end, with all else. `by`: the
-   * SDK of another person.
+   * Calls the method, when this version has it, and checks the response. Failures are reported at the end, with all others. `by`: the
+   * SDK of another user.
    */
   use(operation: string, request: object, check?: (answer: Decoded) => unknown, by?: Sdk): Promise<Decoded>
   /** Calls the method, which must be refused; the check gets the error. */

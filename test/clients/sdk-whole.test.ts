@@ -12,7 +12,7 @@ const hosts = await startGitHosts()
 after(() => hosts.close())
 
 onBothEngines(
-  'no version of the SDK loses a field that it knows of any answer',
+  'no version of the SDK loses a field that it declares of any answer',
   async (world) => {
     const sdks = SDK_VERSIONS.map((version) => ({
       version,

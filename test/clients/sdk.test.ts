@@ -1,5 +1,5 @@
 /**
- * Every version of the official SDK calls, for a person and for a team, every method whose route Berth has: on bare projects and on
+ * Every version of the official SDK calls, for a user and for a team, every method whose route Berth has: on bare projects and on
  * ones with everything set. Each answer decodes to what was set, each refusal to an error with its status and code. docs/spec/wire.md 4.
  */
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-/** A static build of somebody else: copied, built by the newest CLI, and asked what its probes ask. */
+/** A static build of another project: copied, built by the newest CLI, and requested as its probes do. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ function markFile(file: string): void {
   if (text.includes(MARK)) writeFileSync(file, text.replaceAll(MARK, MARKED), 'latin1')
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: it is somebody else's file
+// biome-ignore lint/suspicious/noExplicitAny: it is a file of another project
 function readJson(file: string): any {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
 }

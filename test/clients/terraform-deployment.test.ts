@@ -1,4 +1,4 @@
-/** How the Terraform provider makes a deployment of a prebuilt folder, for a person and for a team: it sends the list, uploads what is missing, and asks until names lead to it. */
+/** The Terraform provider deploys a prebuilt folder, for a user and for a team: sends the list, uploads missing files, polls for the aliases. */
 import assert from 'node:assert/strict'
 import { listOf, SITE } from '../delivery/deploys/deploying.ts'
 import { sha1Of } from '../delivery/uploads/uploading.ts'
@@ -41,7 +41,7 @@ onBothEngines(
       await assert.rejects(create(), (error: ApiError) => error.code === 'missing_files')
       for (const content of Object.values(SITE)) await upload(origin, token, team, String(content))
       const made = await create()
-      // It is done once names lead to it and nothing is wrong with them; a Go program reads these types.
+      // It is done once aliases point to it and nothing is wrong with them; a Go program reads these types.
       let read = await ask('GET', `/v13/deployments/${made.id}`)
       for (; read.aliasAssigned !== true; read = await ask('GET', `/v13/deployments/${made.id}`))
         assert.equal(['CANCELED', 'ERROR'].includes(read.readyState), false, read.readyState)

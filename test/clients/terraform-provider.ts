@@ -24,7 +24,7 @@ export function newProvider(origin: string, token: string, teamId: string | unde
   return async (method, path, body) => {
     const url = new URL(path, origin)
     if (teamId !== undefined) url.searchParams.set('teamId', teamId)
-    // A request without a body says the type of one all the same.
+    // A request without a body has a content type anyway.
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const answer = await fetch(url, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
     const text = await answer.text()
@@ -33,7 +33,7 @@ export function newProvider(origin: string, token: string, teamId: string | unde
   }
 }
 
-/** What the provider does when it reads a resource: a 404 means that it is gone, and it is planned anew. */
+/** What the provider does when it reads a resource: a 404 means that it was deleted, and it is planned again. */
 export async function isGone(read: Promise<unknown>): Promise<void> {
   await assert.rejects(read, (error: ApiError) => {
     assert.equal(error.status, 404, error.message)
@@ -54,7 +54,7 @@ export async function listVariables(ask: Provider, projectId: string, limit = 10
   }
 }
 
-/** Fields that are no pointers in Go: when one is missing it reads as false or 0, and the plan is never empty. */
+/** Fields that are not pointers in Go: when one is missing it reads as false or 0, and the plan is never empty. */
 export const ALWAYS_THERE = {
   autoAssignCustomDomains: 'boolean',
   gitForkProtection: 'boolean',

@@ -1,5 +1,5 @@
 /**
- * The Terraform provider's sequence of calls for each resource, for a person and for a team: what it sends is kept, and what it then
+ * The Terraform provider's sequence of calls for each resource, for a user and for a team: what it sends is kept, and what it then
  * reads back is what it sent, so that the next plan is empty. docs/spec/client-requests.md C.
  */
 import assert from 'node:assert/strict'
@@ -144,7 +144,7 @@ async function tryProject(scope: Scope): Promise<void> {
     noDrift({ ...UNSAID_ON_UPDATE, ...FLAGS, name }, await ask('GET', `/v10/projects/${id}`))
   })
   await row('vercel_project update, what newer versions send', async () => {
-    // As its models have them: no `enabled`, what is unsaid left out.
+    // As its models have them: no `enabled`, unset fields left out.
     const sent = {
       oidcTokenConfig: { issuerMode: 'global' },
       gitProviderOptions: { createDeployments: 'disabled', requireVerifiedCommits: true },

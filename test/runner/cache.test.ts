@@ -101,7 +101,7 @@ test('a preview reads the cache of production, and never changes it', { skip }, 
   assert.equal(await read(PREVIEW), 'poisoned')
 })
 
-test('what tells caches apart: project, trust, branch, environment and version of Node.js', () => {
+test('caches are separate by project, trust, branch, environment and version of Node.js', () => {
   const keys = [
     cacheKeysOf(leaseOf(), 22),
     cacheKeysOf(leaseOf(), 24),
@@ -137,7 +137,7 @@ test('a damaged cache is removed with all that was unpacked', { skip }, async (t
   assert.equal(await cache.restore(PRODUCTION, next, t.signal), 'none')
 })
 
-test('nothing to keep, and what is over budget, is not kept', { skip }, async (t) => {
+test('an empty cache and one over budget are not stored', { skip }, async (t) => {
   const text = Array.from({ length: 10_000 }, (_, at) => Math.sin(at)).join('')
   const built = { 'node_modules/a': text }
   const kept = async (files: Record<string, string>, budget = LARGE, mostInside = 2 ** 40) => {

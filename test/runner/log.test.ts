@@ -78,7 +78,7 @@ test('a terminal sequence is removed, a color is kept, and a line that was writt
   assert.deepEqual(written([Buffer.from(text)]), ['ab\x1b[1;32mgreen\x1b[0m', 'done', 'link'])
 })
 
-test('what is written over costs its length once, and empty lines have a limit', () => {
+test('overwritten text costs its length once, and empty lines have a limit', () => {
   const log = createLogBuffer(createMasks([]))
   log.write(Buffer.from(`${'\r'.repeat(200_000)}x${'\r'.repeat(200_000)}\n`))
   assert.deepEqual(log.lastLines(), ['x'])

@@ -23,7 +23,7 @@ const mapped = (from: string) => ({
   '.vercel/output/functions/f.func/.vc-config.json': JSON.stringify({ filePathMap: { 'index.js': from } }),
 })
 
-test('files that a function names are read once, beside those of the output', async (t) => {
+test('files that a function names are read once, with those of the output', async (t) => {
   const folder = projectWith(t, { ...mapped('node_modules/a/index.js'), 'node_modules/a/index.js': 'a', other: 'b' })
   const { files } = await collectOutput(folder, t.signal)
   assert.deepEqual(files.map(({ path }) => path).sort(), [

@@ -93,7 +93,7 @@ test('a directory is counted by what it takes of the disk, with links and direct
   assert.equal(await readDiskUsage(join(folder, 'missing')), undefined)
 })
 
-test('a directory is counted at once where the disk lost what is left to the build, and seldom where that takes long', () => {
+test('a directory is counted at once where the disk lost what is left to the build, and rarely where that takes long', () => {
   const limits = { ...LIMITS, diskBytes: 1000, files: 100 }
   const last = { usage: { bytes: 400, files: 40 }, freeBytes: 5000, freeFiles: 500, at: 0, tookMs: 10 }
   const counts = (freeBytes: number, freeFiles: number, now: number, tookMs = 10) =>

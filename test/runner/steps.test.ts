@@ -11,7 +11,7 @@ import { toolsOf } from './build-tools.ts'
 import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts'
 import { createScriptedSandbox } from './scripted-sandbox.ts'
 
-test('a step that takes too long is told to end, and the build fails', { timeout: 300_000 }, async (t) => {
+test('a step that takes too long gets a signal to end, and the build fails', { timeout: 300_000 }, async (t) => {
   const step = STEPS.find(({ name }) => name === 'tools')!
   const { limitMs } = step
   step.limitMs = 50

@@ -36,7 +36,7 @@ test('all tools are installed ahead with low priority, and a build waits for the
   }
 })
 
-test('what cannot be installed ahead is tried again by the build that needs it', async (t) => {
+test('a toolchain that cannot be installed ahead is tried again by the build that needs it', async (t) => {
   const { toolchain, calls } = await openWithNpm(t, 'echo no registry >&2; exit 1')
   await toolchain.installAhead(t.signal)
   await assert.rejects(toolchain.install('node-22', t.signal), /no registry/)

@@ -1,10 +1,10 @@
-/** What `berth doctor` says of clocks that differ: five seconds apart are a fault. docs/operations.md. */
+/** Clocks in `berth doctor`: a difference of five seconds is an error. docs/operations.md. */
 import assert from 'node:assert/strict'
 import { checkClock } from '../../../src/operations/doctor/store.ts'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
-/** Writes an event as of so many seconds ahead of the machine, and gives what the doctor says then. */
+/** Writes an event whose time is this many seconds ahead of the machine, and returns what the doctor says then. */
 async function checkAhead(world: World, seconds: number): Promise<string[]> {
   world.deps.clock.set(Date.now() + seconds * 1000)
   await seedProject(world, `ahead-${seconds}`)

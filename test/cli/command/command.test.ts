@@ -1,4 +1,4 @@
-/** The operator's commands against a running service, and everybody's: help, mistakes, completion, migrate. */
+/** The operator's commands against a running service, and the commands for all users: help, mistakes, completion, migrate. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -241,7 +241,7 @@ test('a stdout that cannot be written gives one sentence, and one that was close
   closeSync(full)
 })
 
-test('what a backup or restore lacks is named', async (t) => {
+test('a backup names the database that does not respond, and a restore the path that is a directory', async (t) => {
   const { folder } = await newHome(t, 'sqlite')
   mkdirSync(folder)
   const away = { BERTH_DATA: folder, DATABASE_URL: 'postgres://berth:pass-word@127.0.0.1:1/store' }
@@ -334,7 +334,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const) {
 }
 
 processOnBothEngines(
-  'migrate says which migrations ran; several at once are safe, beside a service too',
+  'migrate prints which migrations ran; concurrent runs are safe, also next to a service',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const runs = await Promise.all(Array.from({ length: 4 }, () => berthProcess(['migrate', '--json'], home.env)))

@@ -1,4 +1,4 @@
-/** What goes wrong at a start is told as what it is, with the setting and what to do. docs/operations.md: Start and stop. */
+/** Failures at startup are reported with their cause, the setting and what to do. docs/operations.md: Start and stop. */
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
@@ -199,7 +199,7 @@ test('a PostgreSQL that accepts connections and never answers is reported within
   assert.deepEqual([found('database')!.is, /cannot be used/.test(found('database')!.found)], ['wrong', true])
 })
 
-test('the doctor reports a public address that does not resolve, and tokens that travel in clear', async () => {
+test('the doctor reports a public address that does not resolve, and tokens that are sent in plaintext', async () => {
   const at = async (env: Record<string, string>) =>
     (await doctor({ PORT: '0', BERTH_EDGE_PORT: 'off', BERTH_DATA: join(tmpdir(), 'berth-nowhere'), ...env }))(
       'address',
@@ -234,7 +234,7 @@ test('on a terminal the first start shows its tokens, and NO_COLOR keeps the log
     let isTold = false
     child.stdout.on('data', (chunk) => {
       stdout += chunk
-      // The greeting ends so, and a line of the log may stand behind it; the terminal passes no signal on, so the service is told itself.
+      // The greeting ends like this, and a log line may follow it. The terminal passes no signal on, so the service gets it directly.
       if (isTold || !/\/docs\s/.test(stdout)) return
       isTold = true
       process.kill(Number(readFileSync(join(home.folder, 'berth.db-pid'), 'utf8').split(' ')[0]))

@@ -19,7 +19,7 @@ async function checkBuilds(env: Record<string, string>): Promise<string> {
   return findings.map(({ is, found, advice = '' }) => `${is} ${found} ${advice}`).join('\n')
 }
 
-test('settings that keep builds or runners away are told', async (t) => {
+test('settings that prevent builds or runners are reported', async (t) => {
   const { env } = await newHome(t, 'sqlite')
   assert.match(await checkBuilds(env), /^well off by BERTH_BUILDS.*--prebuilt works/)
   const trusted = await checkBuilds({ ...env, BERTH_BUILDS: 'trusted' })
@@ -35,7 +35,7 @@ test('settings that keep builds or runners away are told', async (t) => {
   assert.match(await checkBuilds(unset), /^well off: BERTH_BUILDS is not set/)
 })
 
-processOnBothEngines('a missing runner is told, and more so once a build waits for one', async (t, engine) => {
+processOnBothEngines('a missing runner is a warning, and an error once a build waits for one', async (t, engine) => {
   const home = await newHome(t, engine)
   const env = { ...home.env, ...SEPARATE }
   assert.match(await checkBuilds(env), /^worry no runner asked for one within two minutes; 0 builds wait/)
@@ -73,7 +73,7 @@ test('--build has a project of three lines built, and removes it', async (t) => 
 
 type Projects = { projects: unknown[] }
 
-/** Builds as a runner would, whose output or fault is known. Returns the list of its source. */
+/** Runs a build as a runner would, with a given outcome. Returns the list of its source. */
 async function runOne(origin: string, outcome: 'succeeded' | 'failed'): Promise<string> {
   const ask = (path: string, method: string, token: string, body?: string) =>
     fetch(origin + path, { method, headers: { authorization: `Bearer ${token}` }, ...(body !== undefined && { body }) })

@@ -1,4 +1,4 @@
-/** `berth doctor` over PostgreSQL: what a server lacks is named, and nothing else; nothing is left behind. docs/scaling.md. */
+/** `berth doctor` over PostgreSQL: only what a server lacks is reported, and nothing is left behind. docs/scaling.md. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ import { newDatabase } from '../../support/world.ts'
 
 const BIN = '/usr/lib/postgresql/15/bin'
 
-/** A server that lacks one thing: what it is asked for, it takes for something else of the same length. */
+/** A server that lacks one thing: a proxy replaces the question for it with another of the same length. */
 const LACKS: Record<string, { asked: string; taken: string; fatal: boolean }> = {
   SERIALIZABLE: {
     asked: 'start transaction isolation level serializable',
@@ -32,7 +32,7 @@ const LACKS: Record<string, { asked: string; taken: string; fatal: boolean }> = 
 }
 
 for (const [need, { asked, taken, fatal }] of Object.entries(LACKS)) {
-  test(`of a server without ${need} exactly that is told [postgres]`, async (t) => {
+  test(`a server that lacks ${need} is reported for exactly that [postgres]`, async (t) => {
     const url = await throughProxy(t, await newDatabase(), asked, taken.padEnd(asked.length))
     const home = await newHome(t, 'postgres')
     const { findings, well } = await doctor({ ...home.env, DATABASE_URL: url })
@@ -44,7 +44,7 @@ for (const [need, { asked, taken, fatal }] of Object.entries(LACKS)) {
   })
 }
 
-test('a whole server is told with its version, and nothing is left in the database [postgres]', async (t) => {
+test('a server that lacks nothing is reported with its version, and the check leaves nothing in the database [postgres]', async (t) => {
   const home = await newHome(t, 'postgres')
   const url = home.env.DATABASE_URL!
   const { findings } = await doctor(home.env)
@@ -57,7 +57,7 @@ test('a whole server is told with its version, and nothing is left in the databa
   assert.equal(await countOwn(url), 0)
 })
 
-test('a server that only reads is told [postgres]', async (t) => {
+test('a read-only server is reported [postgres]', async (t) => {
   const url = await newDatabase()
   const client = new pg.Client({ connectionString: url })
   await client.connect()

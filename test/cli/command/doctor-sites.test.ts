@@ -44,7 +44,9 @@ processOnBothEngines('the files that deployments name are looked for, and who sh
   assert.match(other.join(), /^wrong,\d+ of the newest \d+ files are not in .*arriving/)
 })
 
-test('how builds are kept in is told, and why a sandbox does not start', { timeout: 300_000 }, async (t) => {
+test('the doctor reports how builds are isolated, and why a sandbox does not start', {
+  timeout: 300_000,
+}, async (t) => {
   const { env } = await newHome(t, 'sqlite')
   const own = { ...env, BERTH_RUNNER_CACHE: join(env.BERTH_DATA!, 'runner') }
   assert.deepEqual(await check('sandbox', { ...own, BERTH_BUILDS: 'off' }), [])
@@ -60,7 +62,7 @@ test('how builds are kept in is told, and why a sandbox does not start', { timeo
   assert.match((await check('sandbox', separate)).join(), /^worry,no sandbox starts on this machine: \S/)
 })
 
-test('what answers where proxies are sent is a sites server, another program, or nobody', async (t) => {
+test('the doctor distinguishes a sites server, another program and a closed port where proxies are sent', async (t) => {
   const home = await newHome(t, 'sqlite')
   const port = await freePort()
   const token = { BERTH_SITES_TOKEN: SITES_TOKEN }
@@ -77,7 +79,7 @@ test('what answers where proxies are sent is a sites server, another program, or
     (await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(),
     /^wrong,.* is not a sites/,
   )
-  // A laptop has one beside it.
+  // On a laptop it runs on the same machine.
   const laptop = { ...home.env, BERTH_SITES_PORT: new URL(address).port, BERTH_EDGE_PORT: '1' }
   assert.match((await check('sites server', laptop)).join(), /^wrong,.* is not a sites server/)
   const free = { ...laptop, BERTH_SITES_PORT: String(await freePort()) }

@@ -1,4 +1,4 @@
-/** `berth doctor`: each thing that can be wrong is made wrong once, and is told with what to do. */
+/** `berth doctor`: each problem is caused once, and is reported with what to do. */
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -35,7 +35,7 @@ async function withDns(
 }
 
 processOnBothEngines(
-  'before the first start and beside a running service all is well, and nothing is made',
+  'before the first start and next to a running service every check passes, and nothing is created',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const env = await withDns(home, t)
@@ -55,7 +55,7 @@ processOnBothEngines(
   },
 )
 
-processOnBothEngines('a name of Berth that a project has is told, with whose it is', async (t, engine) => {
+processOnBothEngines('a project that has a name of Berth is reported, with its owner', async (t, engine) => {
   const home = await newHome(t, engine)
   const env = { ...(await withDns(home, t)), BERTH_DOMAIN_PROOF: 'contested' }
   const running = await startService(t, { ...home, env })
@@ -101,7 +101,7 @@ test('a bad setting is reported, and nothing else is checked', async (t) => {
   assert.match(findings[0]!.found, /^PORT must be/)
 })
 
-test('a drill is told, so that nobody leaves production in one', async (t) => {
+test('a drill is reported, so that production does not stay in one', async (t) => {
   const home = await newHome(t, 'sqlite')
   const { well, of } = await doctor({ ...(await withDns(home, t)), BERTH_DRILL: 'on' })
   assert.deepEqual([well, of('settings')!.is], [true, 'worry'])
@@ -146,7 +146,7 @@ processOnBothEngines('a store of another schema, or none that answers', async (t
   assert.match(behind.of('database')!.advice!, /berth migrate/)
   assert.equal((await berth(['migrate'], env)).code, 0)
   const newer = open()
-  // The clock of whoever wrote this was a day ahead.
+  // The clock of the instance that wrote this was a day ahead.
   const event = { stamp: (Date.now() + 86_400_000) * 1024, id: 'e', account_id: 'a', type: 't', payload_json: '{}' }
   await newer.insertInto('event').values(event).execute()
   // biome-ignore lint/suspicious/noExplicitAny: the table is Kysely's own
@@ -157,7 +157,9 @@ processOnBothEngines('a store of another schema, or none that answers', async (t
   assert.ok(ahead.of('database')!.found.endsWith(`${name} was written by a newer version of Berth (9999-later)`))
   assert.match(ahead.of('clock')!.found, /and the database was last written at/)
   assert.deepEqual([ahead.of('database')!.is, ahead.of('clock')!.is], ['wrong', 'wrong'])
-  writeFileSync(join(home.folder, 'text.db'), 'this is no database, whatever its name says'.repeat(50), { mode: 0o600 })
+  writeFileSync(join(home.folder, 'text.db'), 'this is not a database, whatever its name says'.repeat(50), {
+    mode: 0o600,
+  })
   const broken =
     engine === 'sqlite' ? `sqlite:${join(home.folder, 'text.db')}` : 'postgres://berth:hunter2@127.0.0.1:1/none'
   const away = await doctor({ ...env, DATABASE_URL: broken })

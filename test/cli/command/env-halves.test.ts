@@ -1,4 +1,4 @@
-/** What a service refuses of a .env file for what is there already. docs/variables.md. */
+/** Lines of a .env file that a service refuses because the variables exist. docs/variables.md. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { berth } from '../../support/clients/command.ts'
 
-test('a slice that is refused is sent in halves one after another, until those that are refused stand alone', async (t) => {
+test('a refused slice is sent again in halves, one at a time, until each refused line is alone', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-halves-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const written: string[] = []

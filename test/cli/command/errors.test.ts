@@ -1,4 +1,4 @@
-/** Errors are for people: which file or setting, what is wrong, what to do. Every command, over files that are not as they should be. */
+/** Every command, over broken files: an error says which file or setting, what is wrong and what to do. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import type { Argument, Command, Option } from '../../../src/cli/command-line/co
 import { berth, berthProcess } from '../../support/clients/command.ts'
 import { newHome } from '../../support/process.ts'
 
-/** What a system, an engine or a parser says of itself. No person can do anything with it. */
+/** Messages of a system, an engine or a parser, which help no user. */
 const RAW =
   /\bE(?:NOENT|NOTDIR|ISDIR|ACCES|PERM|EXIST|ROFS)\b|SyntaxError|TypeError|Error:|\bJSON at\b|disk I\/O|unable to open|not a database|undefined|\[object|\bat .*:\d+:\d+|should NOT/
 
 const FILES = ['credentials.json', 'keys.json', 'berth.db']
 
-/** What may stand where the data folder should, and what a command cannot do then. */
+/** What may be in the place of the data folder, and what a command cannot do then. */
 const DATA: Record<string, (folder: string) => void> = {
   'no data folder': () => {},
   'a file in its place': (folder) => writeFileSync(folder, 'x'),
@@ -44,7 +44,7 @@ async function newFolder(t: TestContext): Promise<string> {
 }
 
 for (const [what, make] of Object.entries(DATA))
-  test(`no command tells the error of a system: ${what}`, async (t) => {
+  test(`no command prints the raw error of a system: ${what}`, async (t) => {
     const folder = await newFolder(t)
     let refused = 0
     for (const command of COMMANDS) {
@@ -68,7 +68,7 @@ for (const [what, make] of Object.entries(DATA))
     assert.ok(refused > COMMANDS.length, `${refused} were refused`)
   })
 
-test('a start, too, names what is in the place of its files', async (t) => {
+test('a start also names what is in the place of its files', async (t) => {
   const folder = await newFolder(t)
   const said: Record<string, [code: number, RegExp]> = {
     'a file in its place': [78, /^berth: BERTH_DATA must be a folder, and \S+ is a file\n$/],

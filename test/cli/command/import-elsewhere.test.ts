@@ -1,4 +1,4 @@
-/** What another server says that a Berth does not say: it is told to the person, or left out. docs/moving-in.md. */
+/** What another server has and Berth does not is reported to the user, or left out. docs/moving-in.md. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -49,7 +49,7 @@ async function openImport(t: TestContext, answers: Record<string, unknown>) {
 const TEAM = { '/v2/teams/team': { id: 'team_1' } }
 const HOOK = { events: ['project.created'] }
 
-test('what an installation made is left, and what cannot be copied of an account is told', async (t) => {
+test('what an installation created is left out, and what cannot be copied of an account is reported', async (t) => {
   const { inTeam } = await openImport(t, {
     ...TEAM,
     '/v9/projects': {
@@ -99,7 +99,7 @@ test('what an installation made is left, and what cannot be copied of an account
     [counts.webhook.created, counts.webhook.failed, counts.drain.created + counts.drain.failed],
     [1, 1, 0],
   )
-  // Who changed a setting there is nobody here, a secret that bypasses a protection is not a setting, and null is none: none is told as one.
+  // Not reported: who changed a setting there, a secret that bypasses a protection, and a setting that is null.
   assert.deepEqual(
     todo.map((line: string) => line.replace(/ \S+$/, '')),
     [
@@ -115,7 +115,7 @@ test('what an installation made is left, and what cannot be copied of an account
   assert.deepEqual([again.counts.project.unchanged, again.counts.project.changed], [1, 0])
 })
 
-test('a person is shown 500 lines of one sort, and nothing of what there is none', async (t) => {
+test('a report shows 500 lines of one kind, and nothing of an empty kind', async (t) => {
   const shared: { key: string }[] = Array.from({ length: 500 }, (_, at) => ({ key: `K${at}` }))
   const { inTeam } = await openImport(t, {
     ...TEAM,
@@ -130,7 +130,7 @@ test('a person is shown 500 lines of one sort, and nothing of what there is none
   assert.match(more.out.slice(-200), /K499 by hand, .*\n {2}… and 1 more: see --json\n$/)
 })
 
-test('a server that lets nobody in is named before anything is read', async (t) => {
+test('a server that does not accept the token is reported before anything is read', async (t) => {
   const { run, inTeam } = await openImport(t, { '/v9/projects': { projects: [], ...ENDED } })
   const alone = await run('--dry-run')
   assert.deepEqual(
@@ -174,7 +174,7 @@ test('a server that fails or limits is not taken for one that does not take the 
   assert.match(err, /--from: x is not an address/, 'before it asks about --yes')
 })
 
-test('a project without a name is told as what the server answered', async (t) => {
+test('a project without a name is reported as what the server returned', async (t) => {
   const { inTeam } = await openImport(t, {
     ...TEAM,
     '/v9/projects': { projects: [{ name: 'web' }], ...ENDED },
@@ -187,7 +187,7 @@ test('a project without a name is told as what the server answered', async (t) =
   }
 })
 
-test('a project that is removed while it is read is none; a list that a server lacks is no empty one', async (t) => {
+test('a project that is removed during the import is skipped; a list that the server lacks is not an empty one', async (t) => {
   const lists = { '/v9/projects/web/domains': { domains: [] } }
   const { origin, seen } = await answering(t, { ...lists, '/v9/projects/web': { id: 'prj_1', name: 'web' } })
   const lacking = openServer({ origin, token: 't' })

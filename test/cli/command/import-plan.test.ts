@@ -14,7 +14,7 @@ import { projectChange, projectCreation } from '../../../src/cli/command/import/
 import { readServerValue, variableSteps } from '../../../src/cli/command/import/variables.ts'
 import { ServiceError } from '../../../src/cli/command/service-client.ts'
 
-test('changes are told one by one, up to 200, and all are counted', () => {
+test('changes are listed one by one, up to 200, and all are counted', () => {
   const report = newAccountImportReport()
   const names = Array.from({ length: 300 }, (_, at) => `web: K${at}`)
   addPlan(report, {
@@ -26,7 +26,7 @@ test('changes are told one by one, up to 200, and all are counted', () => {
   assert.deepEqual([report.counts.variable.changed, report.counts.domain.unchanged, report.todo], [300, 2, ['by hand']])
 })
 
-test('a refusal of the thing stands alone; one of the person, and what is no refusal, end the import', async () => {
+test('a refusal of one resource is reported alone; one of the caller, and any other error, end the import', async () => {
   const refused = (status: number) => async () => {
     throw new ServiceError(status, { message: `says ${status}` })
   }
@@ -40,7 +40,7 @@ test('a refusal of the thing stands alone; one of the person, and what is no ref
   await assert.rejects(tryRequest(broken), /a bug/)
 })
 
-test('what is refused together is sent in halves, until those that are refused stand alone', async () => {
+test('a batch that is refused is sent again in halves, until each refused item is alone', async () => {
   const sent: number[][] = []
   const send = async (items: readonly number[]) => {
     sent.push([...items])
@@ -87,7 +87,7 @@ const REFUSED = [
   { what: 'web: crons', message: 'not here' },
 ]
 
-test('of a project that is here everything that is taken is changed, and what is refused is told', async () => {
+test('in a project that exists everything that is accepted is updated, and what is refused is reported', async () => {
   const { here, written } = refusing(['1.x', 'crons'])
   const report = newAccountImportReport()
   const step = projectChange(here, { name: 'web', id: 'prj_1' }, CHANGES)
@@ -117,7 +117,7 @@ test('a project that is refused with its settings is made without them, and take
   ])
 })
 
-test('a value is taken where it is in clear, and asked for by itself where it may not be', async () => {
+test('a decrypted value is taken from the list, and one that may be sealed is requested alone', async () => {
   const V1 = '/v1/projects/web/env/env_1?decrypt=true'
   const V10 = '/v10/projects/web/env/env_1?decrypt=true'
   const cases: [listed: ServerItem, answers: Record<string, ServerItem>, value: string | undefined, asked: string[]][] =
@@ -128,7 +128,7 @@ test('a value is taken where it is in clear, and asked for by itself where it ma
       [{ type: 'encrypted', value: 'open', decrypted: true }, {}, 'open', []],
       [{ type: 'encrypted', value: '', decrypted: true }, {}, '', []],
       [{ type: 'sensitive', value: 'open', decrypted: true }, { [V1]: { value: 'open' } }, undefined, []],
-      // What may be sealed, and what is no text.
+      // What may be sealed, and what is not a string.
       [{ type: 'encrypted', value: 'sealed' }, { [V1]: { value: 'open' } }, 'open', [V1]],
       [
         { type: 'plain', value: 'sealed', decrypted: false },
@@ -138,7 +138,7 @@ test('a value is taken where it is in clear, and asked for by itself where it ma
       ],
       [{ type: 'plain', value: 7 }, { [V1]: { value: 'open' } }, 'open', [V1]],
       [{ type: 'secret', value: 'id', decrypted: false }, { [V1]: { value: '', decrypted: true } }, '', [V1]],
-      // What one by itself says.
+      // What the response for one variable says.
       [{ type: 'encrypted' }, { [V1]: { value: '' } }, undefined, [V1]],
       [{ type: 'encrypted' }, { [V1]: { value: 'sealed', decrypted: false } }, undefined, [V1]],
       [{ type: 'encrypted' }, { [V1]: { value: 7 } }, undefined, [V1]],

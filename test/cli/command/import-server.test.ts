@@ -8,7 +8,7 @@ import { openServer, type Server } from '../../../src/cli/command/import/server.
 
 type Reply = (request: IncomingMessage, response: ServerResponse, count: number) => void
 
-/** A stand-in, and what asks it; pauses are counted and not waited for. */
+/** A stand-in for a server, and its client; pauses are counted and not waited for. */
 async function standIn(t: TestContext, reply: Reply, team?: string) {
   const seen: { line: string; key: string | undefined }[] = []
   const server = createServer((request, response) => {
@@ -80,7 +80,7 @@ test('a server that limits for ever is given up after 30 pauses, the longest of 
   assert.deepEqual(long.pauses, [900_000])
 })
 
-test('what is refused is asked once, and only a 404 is taken for nothing', async (t) => {
+test('a refused request is sent once, and only a 404 counts as an empty list', async (t) => {
   const { asked, seen, pauses } = await standIn(t, ({ url }, response) =>
     send(response, Number(url!.slice(1, 4)), { error: { message: 'no' } }),
   )
@@ -92,7 +92,7 @@ test('what is refused is asked once, and only a 404 is taken for nothing', async
   assert.equal(await empty.asked.write('POST', '/a', {}), undefined)
 })
 
-test('a server that wants a pause of hours is told to the person', async (t) => {
+test('a server that requires a pause of hours is reported to the user', async (t) => {
   const { asked, pauses } = await standIn(t, (_, response) =>
     send(response, 429, { error: { message: 'try again in 2 hours' } }, { 'retry-after': '7200' }),
   )
@@ -100,7 +100,7 @@ test('a server that wants a pause of hours is told to the person', async (t) => 
   assert.deepEqual(pauses, [])
 })
 
-test('a write whose answer was lost is sent again with the same key; what fails for good is told', async (t) => {
+test('a write whose response was lost is sent again with the same key; a permanent failure is reported', async (t) => {
   const { asked, seen, pauses } = await standIn(t, (request, response, count) => {
     if (count === 1) request.socket.destroy()
     else if (count === 2) send(response, 503, {})
@@ -133,7 +133,7 @@ test('an answer that does not end is given up at its deadline, and is not asked 
   }
 })
 
-test('an answer of another shape is told with what was asked and what came', async (t) => {
+test('a response of another shape is reported with the request and what came', async (t) => {
   const answers: Record<string, unknown> = {
     '/null': null,
     '/array': [],
@@ -181,11 +181,11 @@ test('an answer that is too large, no JSON, or leads elsewhere is refused', asyn
   const elsewhere = await standIn(t, (_, response) => assert.fail(`asked there ${response}`))
   const leads = await standIn(t, (_, response) => void response.writeHead(307, { location: elsewhere.origin }).end())
   await assert.rejects(leads.asked.get('/a'), new RegExp(`/a redirects to ${elsewhere.origin}/, which is not followed`))
-  assert.deepEqual([leads.seen.length, leads.pauses], [1, []], 'it is told at once')
+  assert.deepEqual([leads.seen.length, leads.pauses], [1, []], 'it is reported at once')
   assert.equal(elsewhere.seen.length, 0)
 })
 
-test('a list is walked page by page for the team; one that leads to itself ends, and a path that nobody knows is empty', async (t) => {
+test('a list is read page by page for the team; one that points to itself ends, and an unknown path is empty', async (t) => {
   const pages: Record<string, object> = {
     '/p?limit=2&teamId=team_1': { items: [{ at: 1 }, { at: 2 }], pagination: { next: 7 } },
     '/p?limit=2&until=7&teamId=team_1': { items: [{ at: 3 }, null], pagination: { next: null } },

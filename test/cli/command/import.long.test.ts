@@ -19,7 +19,7 @@ import { root } from '../../support/root.ts'
 const PROJECTS = 200
 const VARIABLES = 20
 const DOMAINS = 300
-/** It is killed once so many projects are here. */
+/** It is killed once this many projects are here. */
 const KILLS = [20, 90, 160]
 /** How many requests fill a service at once. */
 const AT_ONCE = 8
@@ -99,7 +99,7 @@ async function fill({ call, teamId }: Side): Promise<void> {
   })
   await inTurns(DOMAINS, async (at) => {
     const routing = at >= PROJECTS ? { redirect: `d-${at - PROJECTS}.example.com`, redirectStatusCode: 307 } : {}
-    // Whoever redirects waits for its target.
+    // A domain that redirects waits for its target.
     if (at < PROJECTS) await make(`/v10/projects/p-${at}/domains`, { name: `d-${at}.example.com`, ...routing })
   })
   await inTurns(DOMAINS - PROJECTS, async (at) => {
@@ -126,7 +126,7 @@ async function namesOf({ call, teamId }: Side): Promise<string[]> {
   }
 }
 
-/** Field by field, through the API of both, but for what each server makes for itself and the values that nobody reads. */
+/** Compares field by field, through both APIs, without what each server generates and without the values that cannot be read. */
 async function mustBeTheSame(there: Side, here: Side): Promise<void> {
   const names = await namesOf(there)
   assert.deepEqual(await namesOf(here), names)

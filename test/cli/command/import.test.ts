@@ -117,7 +117,7 @@ async function fill({ call, operator, credentials }: World): Promise<void> {
   await operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${ada.body.id}`, { role: 'DEVELOPER' })
 }
 
-/** Everything of a team that is copied, as the API tells it, without what every server makes for itself. */
+/** Everything of a team that is copied, as the API returns it, without what each server generates. */
 async function contentOf({ call, credentials }: World): Promise<unknown> {
   const team = `teamId=${credentials.teamId}`
   const read = async (path: string) =>
@@ -147,7 +147,7 @@ function deleteOwn(value: unknown, names: Map<string, string>): unknown {
   if (Array.isArray(value)) return value.map((one) => deleteOwn(one, names))
   if (typeof value !== 'object' || value === null) return value
   const pairs = Object.entries(value).filter(([name]) => !OWN.test(name))
-  // Each server has its own moment at which crons were turned off.
+  // Each server has its own time at which crons were disabled.
   return Object.fromEntries(
     pairs.map(([name, inner]) => [name, name === 'disabledAt' ? inner !== null : deleteOwn(inner, names)]),
   )
@@ -163,7 +163,7 @@ async function auditOf({ operator }: World): Promise<number> {
   let count = 0
   for (let until = ''; ; ) {
     const { body } = await operator('GET', `/operator/v1/audit?limit=100${until}` as '/operator/v1/audit')
-    // Reading values in clear is written down, and changes nothing.
+    // Reading decrypted values is audited, and changes nothing.
     count += body.entries.filter(({ type }) => !/read|reveal|get|filter|pull/i.test(type)).length
     if (body.pagination.next === null) return count
     until = `&until=${body.pagination.next}`
@@ -211,90 +211,87 @@ onBoth(
     ])
     assert.deepEqual([changes.filter((count) => count > 0), await auditOf(here)], [[], after])
     assert.equal(again.out.counts.variable.unchanged, 5 + MANY)
-    // What a person still has to do is told again.
+    // What the user still has to do is reported again.
     assert.match(again.out.todo.join('\n'), /HIDDEN[\s\S]*TXT record/)
   },
 )
 
-/** What of a content cannot be copied: the variable that nobody reads. */
+/** A content without what cannot be copied: the variable whose value cannot be read. */
 function withoutHidden(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content), (_, value) =>
     Array.isArray(value) ? value.filter((one) => one?.key !== 'HIDDEN') : value,
   )
 }
 
-onBoth(
-  'what changed there is changed here, and nothing else; what is refused stands alone',
-  async ({ there, here, run }) => {
-    await fill(there)
-    const ofTeam = (world: World) => `teamId=${world.credentials.teamId}`
-    await run('--yes')
-    const edit = async (method: 'PATCH' | 'POST', path: string, body: object) => {
-      const answer = await there.call(method, `${path}?upsert=true&${ofTeam(there)}` as '/v9/projects/shop', body)
-      assert.ok(answer.status < 300, answer.text)
-    }
-    await edit('POST', '/v10/projects/shop/env', {
-      key: 'SEALED',
-      value: 'new',
-      target: ['production'],
-      type: 'encrypted',
-    })
-    await edit('POST', '/v10/projects/shop/env', {
-      key: 'HIDDEN',
-      value: 'other',
-      target: ['production'],
-      type: 'sensitive',
-    })
-    await edit('PATCH', '/v9/projects/shop', { framework: 'astro' })
-    const plain = {
-      key: 'PLAIN',
-      value: 'in clear',
-      type: 'plain',
-      target: ['production', 'preview'],
-      comment: 'other',
-    }
-    await edit('POST', '/v10/projects/shop/env', plain)
-    await edit('PATCH', '/v9/projects/shop/domains/next.example.org', { gitBranch: 'later' })
-    // By hand, as the report said.
-    const hidden = { key: 'HIDDEN', value: 'set by hand', target: ['production'], type: 'sensitive' }
-    await here.call('POST', `/v10/projects/shop/env?${ofTeam(here)}`, hidden)
-    // Made sensitive here: what cannot be compared is left.
-    const made = { key: 'EMPTY', value: 'x', target: ['preview'], type: 'sensitive' }
-    await here.call('POST', `/v10/projects/shop/env?upsert=true&${ofTeam(here)}`, made)
-    // A name that another project here has.
-    await here.call('POST', `/v10/projects?${ofTeam(here)}`, { name: 'other' })
-    await here.call('POST', `/v10/projects/other/domains?${ofTeam(here)}`, { name: 'taken.example.org' })
-    await edit('POST', '/v10/projects/shop/domains', { name: 'taken.example.org' })
-    const planned = await run('--dry-run')
-    assert.deepEqual(planned.out.changes, [
-      'project shop (framework)',
-      'variable shop: SEALED (production)',
-      'variable shop: PLAIN (production, preview)',
-      'domain shop: next.example.org',
-    ])
-    const { code, out } = await run('--yes')
-    assert.equal(code, 1)
-    assert.deepEqual(
-      out.failed.map(({ what }: { what: string }) => what),
-      ['shop: taken.example.org'],
-    )
-    const changed = Object.entries(out.counts).map(([kind, { changed }]: [string, Ran['out']]) => [kind, changed])
-    assert.deepEqual(
-      changed.filter(([, count]) => Number(count) > 0),
-      [
-        ['project', 1],
-        ['variable', 2],
-        ['domain', 1],
-      ],
-    )
-    assert.equal(JSON.stringify(out.todo).includes('HIDDEN'), false)
-    const { body } = await here.call('GET', `/v9/projects/shop/env?decrypt=true&${ofTeam(here)}`)
-    const values = body.envs
-      .filter(({ key, gitBranch }) => key === 'SEALED' && gitBranch === undefined)
-      .map(({ value }) => value)
-    assert.deepEqual(values, ['new'])
-  },
-)
+onBoth('changes there are made here, and no others; a refusal is reported alone', async ({ there, here, run }) => {
+  await fill(there)
+  const ofTeam = (world: World) => `teamId=${world.credentials.teamId}`
+  await run('--yes')
+  const edit = async (method: 'PATCH' | 'POST', path: string, body: object) => {
+    const answer = await there.call(method, `${path}?upsert=true&${ofTeam(there)}` as '/v9/projects/shop', body)
+    assert.ok(answer.status < 300, answer.text)
+  }
+  await edit('POST', '/v10/projects/shop/env', {
+    key: 'SEALED',
+    value: 'new',
+    target: ['production'],
+    type: 'encrypted',
+  })
+  await edit('POST', '/v10/projects/shop/env', {
+    key: 'HIDDEN',
+    value: 'other',
+    target: ['production'],
+    type: 'sensitive',
+  })
+  await edit('PATCH', '/v9/projects/shop', { framework: 'astro' })
+  const plain = {
+    key: 'PLAIN',
+    value: 'in clear',
+    type: 'plain',
+    target: ['production', 'preview'],
+    comment: 'other',
+  }
+  await edit('POST', '/v10/projects/shop/env', plain)
+  await edit('PATCH', '/v9/projects/shop/domains/next.example.org', { gitBranch: 'later' })
+  // By hand, as the report said.
+  const hidden = { key: 'HIDDEN', value: 'set by hand', target: ['production'], type: 'sensitive' }
+  await here.call('POST', `/v10/projects/shop/env?${ofTeam(here)}`, hidden)
+  // Made sensitive here: what cannot be compared is left.
+  const made = { key: 'EMPTY', value: 'x', target: ['preview'], type: 'sensitive' }
+  await here.call('POST', `/v10/projects/shop/env?upsert=true&${ofTeam(here)}`, made)
+  // A name that another project here has.
+  await here.call('POST', `/v10/projects?${ofTeam(here)}`, { name: 'other' })
+  await here.call('POST', `/v10/projects/other/domains?${ofTeam(here)}`, { name: 'taken.example.org' })
+  await edit('POST', '/v10/projects/shop/domains', { name: 'taken.example.org' })
+  const planned = await run('--dry-run')
+  assert.deepEqual(planned.out.changes, [
+    'project shop (framework)',
+    'variable shop: SEALED (production)',
+    'variable shop: PLAIN (production, preview)',
+    'domain shop: next.example.org',
+  ])
+  const { code, out } = await run('--yes')
+  assert.equal(code, 1)
+  assert.deepEqual(
+    out.failed.map(({ what }: { what: string }) => what),
+    ['shop: taken.example.org'],
+  )
+  const changed = Object.entries(out.counts).map(([kind, { changed }]: [string, Ran['out']]) => [kind, changed])
+  assert.deepEqual(
+    changed.filter(([, count]) => Number(count) > 0),
+    [
+      ['project', 1],
+      ['variable', 2],
+      ['domain', 1],
+    ],
+  )
+  assert.equal(JSON.stringify(out.todo).includes('HIDDEN'), false)
+  const { body } = await here.call('GET', `/v9/projects/shop/env?decrypt=true&${ofTeam(here)}`)
+  const values = body.envs
+    .filter(({ key, gitBranch }) => key === 'SEALED' && gitBranch === undefined)
+    .map(({ value }) => value)
+  assert.deepEqual(values, ['new'])
+})
 
 test('single projects are copied without what belongs to the account', async (t) => {
   const { there, here, run } = await openSides(t, 'sqlite')
@@ -310,7 +307,7 @@ test('single projects are copied without what belongs to the account', async (t)
   assert.deepEqual([absent.code, /no project "absent"/.test(absent.err)], [64, true])
 })
 
-test('settings that the plan here does not allow are refused by themselves', async (t) => {
+test('each setting that the plan here does not allow is refused alone', async (t) => {
   const { there, here, run } = await openSides(t, 'sqlite')
   await fill(there)
   await here.operator('PATCH', `/operator/v1/accounts/${here.credentials.teamId}`, { plan: 'hobby' })
@@ -321,7 +318,7 @@ test('settings that the plan here does not allow are refused by themselves', asy
   assert.deepEqual([body.framework, body.trustedIps, body.nodeVersion], ['nextjs', null, '22.x'])
 })
 
-test('an import says what is missing before it asks anybody', async (t) => {
+test('an import says what is missing before it sends a request', async (t) => {
   const { there, here, run } = await openSides(t, 'sqlite')
   const unasked = await run()
   assert.deepEqual([unasked.code, /say --yes/.test(unasked.err)], [64, true])
@@ -405,7 +402,7 @@ test('a server that calls a project by a path, or says what a terminal obeys, re
   assert.equal(out.includes('\u001b'), false)
 })
 
-test('on a terminal the plan is shown and a person is asked: only yes changes something', async (t) => {
+test('on a terminal the plan is shown with a question: only yes changes something', async (t) => {
   if (!canRun('script', '--version')) return t.skip(skipReason('script', 'bsdutils', 'the question of an import'))
   const { there, here } = await openSides(t, 'sqlite')
   await there.call('POST', `/v10/projects?teamId=${there.credentials.teamId}`, { name: 'web' })
@@ -448,7 +445,7 @@ function portOf({ app }: World): string {
   return String((app.server.address() as { port: number }).port)
 }
 
-test('a server that fails, limits and changes meanwhile is copied all the same', async (t) => {
+test('a server that fails, limits and changes during the import is still copied', async (t) => {
   const { there, here, run } = await openSides(t, 'sqlite')
   await fill(there)
   const team = `teamId=${there.credentials.teamId}`
@@ -459,7 +456,7 @@ test('a server that fails, limits and changes meanwhile is copied all the same',
     asked.set(url!, turn + 1)
     // Every request fails once and is limited once before it is answered.
     if (turn % 3 < 2) return void response.writeHead(turn % 3 === 0 ? 503 : 429, { 'retry-after': '0' }).end()
-    // Between the plan and its turn somebody removes a project, and makes another one.
+    // Between the plan and its turn a user removes a project, and creates another one.
     if (url!.startsWith('/v9/projects/docs?') && ++readsOfDocs === 2) {
       await there.call('DELETE', `/v9/projects/docs?${team}`)
       await there.call('POST', `/v10/projects?${team}`, { name: 'late' })

@@ -22,7 +22,7 @@ import { aliasLine } from '../../../src/cli/command/link/alias-line.ts'
 import { berth, berthProcess } from '../../support/clients/command.ts'
 import { credentialsOf, newHome, startService } from '../../support/process.ts'
 
-/** Each as it is started, and what it needs to know an alias of the line before. */
+/** Each shell, with a script that runs an alias of the line before. */
 const SHELLS: [program: string, script: (line: string) => string][] = [
   ['bash', (line) => `shopt -s expand_aliases\n${line}\nvercel deploy --yes\n`],
   ['zsh', (line) => `setopt aliases\n${line}\neval 'vercel deploy --yes'\n`],
@@ -59,7 +59,7 @@ function typed(t: TestContext, folder: string, line: string): string[] {
   })
 }
 
-test('it writes a folder for its owner alone, and a line by which every shell asks this Berth over https', async (t) => {
+test('it writes a directory for its owner alone, and a line with which every shell calls this Berth over https', async (t) => {
   const { home, env, token } = await openHome(t)
   // The program itself: the token is in nothing that it prints.
   const { code, out, err } = await berthProcess(['link-cli'], env)
@@ -103,7 +103,7 @@ test('the team is written, and taken out by a run without one; other settings of
   assert.deepEqual(jsonIn(folder, 'config.json'), { api: settings.api, telemetry: { enabled: false } })
 })
 
-test('what cannot be linked is told in a sentence, and nothing is written', async (t) => {
+test('what cannot be linked is reported in a sentence, and nothing is written', async (t) => {
   const { home, env } = await openHome(t)
   const folder = join(home.folder, 'cli')
   const refused = async (words: string[], more: Record<string, string>, code: number, sentence: RegExp) => {

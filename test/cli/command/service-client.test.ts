@@ -30,7 +30,7 @@ function ask(origin: string, timeoutMs?: number): Promise<unknown> {
   return callService(config, ASKING, timeoutMs)
 }
 
-test('a redirect is told and not followed: the token stays with the service that was named', async (t) => {
+test('a redirect is reported and not followed: the token stays with the service that was named', async (t) => {
   const other = await serve(t, (_, answer) => answer.end())
   for (const status of [301, 302, 303, 307, 308]) {
     const { origin } = await serve(t, (_, answer) =>
@@ -55,7 +55,7 @@ test('an answer that does not begin, or does not end, is given up', async (t) =>
   assert.deepEqual(silent.asked, [`POST Bearer ${OPERATOR_TOKEN}`])
 })
 
-test('what the service refuses is told in its own words, and a wait that it asks for is kept', async (t) => {
+test('an error of the service is shown in its own words, and a wait that it requires is kept', async (t) => {
   let times = 0
   const { origin } = await serve(t, (_, answer) => {
     if (times++ === 0) return void answer.writeHead(429, { 'retry-after': '0' }).end()

@@ -46,7 +46,7 @@ async function hostile(t: TestContext, status: number, answer: unknown): Promise
   }
 }
 
-/** As somebody types them. A token to revoke is read from stdin, which is no matter of what is printed. */
+/** As a user types them. A token to revoke is read from stdin, which does not affect the output. */
 const LINES = operatorCommands
   .filter(({ words }) => words !== 'token revoke')
   .map(({ example }) => example.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', '')))
@@ -103,7 +103,7 @@ test('a .env file on stdout is exact, but on a terminal', async (t) => {
   assert.match(String(stdout.read()), /x\?y/)
 })
 
-test('what is printed keeps its lines and its columns, and every other character', () => {
+test('printed text keeps its lines, its columns and every other character', () => {
   const kept = 'a\tb\n\u00a0é – 漢 👩‍👩‍👧 \u05d0\u200f'
   const out = new PassThrough()
   print(out, `${kept}\u0000\u0008\u000b\u001f\u007f\u0080\u009f\u2028\u202a\u202e\u2066\u2069`)

@@ -1,4 +1,4 @@
-/** Commands find the service of their own machine also where that cannot reach its public address, and tell their token to nobody else. docs/operations.md: Service address of commands. */
+/** Commands reach the service of their machine without its public address, and no other gets their token. docs/operations.md: Service address of commands. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { berth } from '../../support/clients/command.ts'
 import { newHome, startService } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 
-/** Nobody answers there, as at an address behind a NAT from within. */
+/** No server responds there, as at an address behind a NAT from within. */
 const UNREACHED = 'http://127.0.0.1:1'
 const TOKEN = 'operator-token-of-this-test'
 
@@ -54,7 +54,7 @@ test('a service whose public address its machine cannot reach is asked at HOST a
   for (const words of [['welcome'], ['user', 'list'], ['report'], ['export', join(home.folder, 'out')]]) {
     const { code, out, err } = await berth(words, env)
     assert.equal(code, 0, `${words.join(' ')}: ${out}${err}`)
-    // What people open is the public address.
+    // Users open the public address.
     if (words[0] === 'welcome') assert.ok(out.startsWith(`${UNREACHED}/`), out)
   }
   const away = await berth(['user', 'list'], { ...env, PORT: '1', BERTH_PUBLIC_URL: 'http://127.0.0.1:2' })
@@ -65,7 +65,7 @@ function* withoutEnd() {
   for (;;) yield ' '.repeat(65_536)
 }
 
-test('what listens at HOST and PORT and is not the service of BERTH_PUBLIC_URL is told no token', async (t) => {
+test('a server at HOST and PORT that is not the service of BERTH_PUBLIC_URL gets no token', async (t) => {
   const there = await serve(
     t,
     serviceOf(() => there.origin),
@@ -74,7 +74,7 @@ test('what listens at HOST and PORT and is not the service of BERTH_PUBLIC_URL i
   const others: Record<string, RequestListener> = {
     'another Berth': serviceOf(() => 'https://another.example.com'),
     'a page for everything': (_, answer) => answer.end('<html>'),
-    'an issuer that is no text': serviceOf(() => ({ origin: there.origin })),
+    'an issuer that is not a string': serviceOf(() => ({ origin: there.origin })),
     'nothing there': (_, answer) => answer.writeHead(404).end(),
     'a way on': (_, answer) =>
       answer.writeHead(302, { location: `${there.origin}/.well-known/oauth-authorization-server` }).end(),

@@ -1,6 +1,6 @@
 /**
  * Every operation of deployments, their files and aliases × role × kind of token × whose deployment it is, by a table that is written by hand; what an account
- * is told of bytes that only another one has. docs/deploying-sites.md, docs/building.md, docs/spec/decisions.md: Accounts, actors, permissions.
+ * is shown of bytes that only another one has. docs/deploying-sites.md, docs/building.md, docs/spec/decisions.md: Accounts, actors, permissions.
  */
 import assert from 'node:assert/strict'
 import { cliHeaders, sha1Of } from '../../delivery/uploads/uploading.ts'
@@ -22,7 +22,7 @@ const CONFIG = { file: '.vercel/output/config.json', data: '{"version":3}' }
 const SOURCE = { file: 'index.html', data: 'source' }
 const BYTES = Buffer.from('uploaded')
 
-/** TABLE each operation, with a request that is let in where it may be. `account`: it names no deployment and no project. */
+/** TABLE each operation, with a request that is accepted where it is allowed. `account`: it names no deployment and no project. */
 const OPERATIONS: Record<string, Row> = {
   uploadFile: at('write', () => ['POST', '/v2/files', BYTES], 'account'),
   createDeployment: at('write', ({ projectId }) => [
@@ -92,7 +92,7 @@ const OPERATIONS: Record<string, Row> = {
 }
 
 type Outcome = 'in' | 'no' | 'missing' | 'stranger'
-/** What somebody is answered: what reads, what changes, and what names neither a deployment nor a project. */
+/** The outcome for a caller: of reads, of writes, and of what names neither a deployment nor a project. */
 type Rights = { read: Outcome; write: Outcome; account: Outcome; sees: boolean }
 
 const ALL: Rights = { read: 'in', write: 'in', account: 'in', sees: true }
@@ -150,7 +150,7 @@ async function installed(world: World, slug: string, projects: 'all' | string[])
 }
 
 onBothEngines(
-  'each operation of deployments lets in whom the table says, and tells others of no deployment',
+  'each operation of deployments accepts the callers of the table, and shows others no deployment',
   async (world) => {
     const operations = new Set(Object.keys(OPERATIONS).map((name) => name.split(',')[0]!))
     const routes = PUBLIC.filter(({ tag }) => tag === 'deployments').map(({ operationId }) => operationId)
@@ -213,12 +213,12 @@ onBothEngines('bytes of another account are never confirmed, by a create or by a
   const team = callWith(world.call, `teamId=${teamId}`)
   const owners: [string, Call][] = [
     ['a foreign account', foreign.call],
-    ['a team of the same person', team],
+    ['a team of the same user', team],
   ]
   for (const [name, owner] of owners) {
     const [theirs, unknown] = [
       Buffer.from(`what ${name} has`),
-      Buffer.from(`what nobody has, not even ${name}`.slice(0, 40)),
+      Buffer.from(`what no account has, not even ${name}`.slice(0, 40)),
     ]
     assert.equal((await ask(owner, ['POST', '/v2/files', theirs])).status, 200)
     const asked = await Promise.all([theirs, unknown].map((bytes) => createOf(world.call, bytes)))

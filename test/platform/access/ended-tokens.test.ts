@@ -47,7 +47,7 @@ for (const [what, end] of Object.entries(WAYS)) {
 
 type Person = { id: string; call: Call; team: string; tokenId: string }
 
-/** What ends the access of a person, and what a later write of theirs is told. */
+/** What ends the access of a user, and the response to their later write. */
 const ENDS: Record<string, { end: (world: World, person: Person) => Promise<ApiResponse>; later: number }> = {
   'a token that the operator ends': {
     end: ({ operator }, { tokenId }) => operator.try('DELETE', `/operator/v1/tokens/${tokenId}`),
@@ -128,8 +128,8 @@ async function keysOf({ deps }: World): Promise<string[]> {
 }
 
 /**
- * A write is under way and waits for the project; access is ended meanwhile; then the project is let go. What the write was
- * told, and what is stored when the ending is answered: all that ever will be.
+ * A write is in flight and waits for the project; access is ended meanwhile; then the project is released. Returns the response to
+ * the write, and what is stored when the ending has its response: nothing may be added later.
  */
 async function endDuring(
   world: World,
@@ -172,7 +172,7 @@ async function untilItWaits({ deps: { db } }: World): Promise<void> {
   await eventually(async () => (await waiting.execute(db.read)).rows.length > 0)
 }
 
-/** Keeps writes to the project under way until it is told to let go. */
+/** Keeps writes to the project in flight until `until`. */
 function holdProject({ deps: { db } }: World, id: string, until: Promise<void>) {
   const begun = Promise.withResolvers<void>()
   const done = db.write(async (tx) => {

@@ -1,4 +1,4 @@
-/** Guessing: failures are counted by who fails from where, told 429, and shut nobody else out. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
+/** Failed attempts count by client and address, and lock no other out. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newClientSecret } from '../../../src/platform/base/ids.ts'
@@ -30,7 +30,7 @@ async function from(
   return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(answer.payload || '{}') }
 }
 
-/** A sign-in by the page, from this address. */
+/** A sign-in on the page, from this address. */
 function signInFrom(world: World) {
   return async (remoteAddress: string, name: string, password: string) => {
     const client = openClient(world)
@@ -69,7 +69,7 @@ onBothEngines(
     assert.deepEqual(counted(unknown.map(({ status }) => status)), { 401: 10, 429: 2 })
 
     assert.equal((await guess(CUSTOMER, app.clientSecret)).status, 200)
-    assert.equal((await guess(CUSTOMER)).status, 401, 'a mistake elsewhere is told as one')
+    assert.equal((await guess(CUSTOMER)).status, 401, 'a failure from another address is an ordinary 401')
     assert.equal((await guess(ATTACKER, app.clientSecret)).status, 200, 'behind one proxy all share an address')
     world.deps.clock.set(world.deps.clock.now() + 61_000)
     assert.equal((await guess(ATTACKER)).status, 401)
@@ -93,7 +93,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'unknown codes: 60 a minute for a client and address, and a good code is exchanged all the same',
+  'unknown codes: 60 a minute for a client and address, and a good code is still exchanged',
   async (world) => {
     const app = await seedIntegration(world)
     const { code } = await consentAndInstall(world, app)
@@ -131,7 +131,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'X-Forwarded-For is not believed',
+  'X-Forwarded-For is not trusted',
   async (world) => {
     const statuses = await Promise.all(
       Array.from({ length: 110 }, async (_, at) => {
@@ -153,7 +153,7 @@ onBothEngines(
   async (world) => {
     await seedPassword(world, world.credentials.userId)
     const attempt = signInFrom(world)
-    // What is right takes nothing from the share.
+    // A right password takes nothing from the share.
     for (let at = 0; at < 3; at++) assert.equal((await attempt(ATTACKER, 'admin', PASSWORD)).statusCode, 303)
     const spray = await Promise.all(
       Array.from({ length: 9 }, (_, at) => attempt(ATTACKER, `user${at}`, 'a password of many')),

@@ -1,4 +1,4 @@
-/** When people and tokens were last seen is forgotten after a year. docs/operations.md: User administration. */
+/** The times at which users and tokens were last seen are deleted after a year. docs/operations.md: User administration. */
 import assert from 'node:assert/strict'
 import { createLastSeen, writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { onBothEngines } from '../../support/world.ts'

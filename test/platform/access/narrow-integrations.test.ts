@@ -68,7 +68,7 @@ async function openVault(world: World, { projectId, installationId }: Samples): 
 }
 
 onBothEngines(
-  'no answer of any operation tells a token limited to projects an id of another project',
+  'no response of any operation has an id of another project for a token limited to projects',
   async (world) => {
     const samples = await seedSamples(world)
     const hidden = await openVault(world, samples)
@@ -102,13 +102,13 @@ onBothEngines(
         }
       }
     }
-    assert.ok(answered > routes.length, `only ${answered} answers: the search proves little`)
+    assert.ok(answered > routes.length, `only ${answered} answers: the search is too small`)
     const whole = await world.call('GET', `/v1/integrations/configuration/${installationId}`)
-    assert.ok(whole.body.projects.includes(hidden[0]!), 'who sees all of the account is told')
+    assert.ok(whole.body.projects.includes(hidden[0]!), 'a caller that sees the whole account gets it')
   },
 )
 
-onBothEngines('a token limited to projects hears no event that is not of one project', async (world) => {
+onBothEngines('a token limited to projects subscribes to events of projects only', async (world) => {
   const projectId = await seedProject(world, 'seen')
   const hook = (events: string[]) => ({ url: 'https://hooks.example.com', events, projectIds: [projectId] })
   const narrow = await world.token({ projectIds: [projectId] })
@@ -130,7 +130,7 @@ onBothEngines('a token limited to projects hears no event that is not of one pro
   assert.equal(own.status, 200, own.text)
   const wide = await world.call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))
   assert.equal(wide.status, 200, wide.text)
-  // A new URL is a new reader: of what this one hears, the narrow token may not be it.
+  // A new URL is a new receiver: the narrow token may not choose one for these events.
   const moved = await narrow.try('PATCH', `/v1/webhooks/${wide.body.id}`, { url: 'https://elsewhere.example.com' })
   assert.equal(moved.status, 403, moved.text)
   const { call } = await seedInstallation(world, {}, { teamId: undefined, projects: [projectId] })
@@ -142,5 +142,5 @@ onBothEngines('a token limited to projects hears no event that is not of one pro
   const app = { slug: 'listens', scopes: ['read-write:integration-configuration'] }
   const listens = await seedInstallation(world, app, { teamId: undefined, projects: [projectId] })
   const itself = await listens.call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))
-  assert.equal(itself.status, 200, 'an installation hears of itself')
+  assert.equal(itself.status, 200, 'an installation can subscribe to its own events')
 })

@@ -1,4 +1,4 @@
-/** What is offered ends with whoever offered it: each offer, each end of its giver, and the acceptance. docs/accounts.md: Offers. */
+/** An offer ends with the access of its giver: each offer, each end, and the acceptance. docs/accounts.md: Offers. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from 'kysely'
@@ -18,7 +18,7 @@ const provider = await startProvider()
 after(() => provider.close())
 const settings = { ...provider.settings, BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'b@example.com' }
 
-/** Ada gives, for the first team, of which the first user is another OWNER; Bob takes. */
+/** Ada offers, for the first team, which has the first user as another OWNER; Bob accepts. */
 type Sides = {
   team: string
   ada: { id: string; tokenId: string; token: string; call: Call }
@@ -36,13 +36,13 @@ async function openSides(world: World): Promise<Sides> {
   return { team, ada, bob: await world.user('bob') }
 }
 
-/** What somebody may do with the offer later: done says whether it was. */
+/** Accepts the offer later: `done` says whether it took effect. */
 type Accept = () => Promise<{ status: number; done: boolean }>
 type Offering = {
   make(world: World, sides: Sides): Promise<Accept>
-  /** What the acceptance is told when the giver may give no more. */
+  /** The status of the acceptance once the giver can offer no more. */
   refused: number
-  /** Given by a person for their own account: nothing in a team ends it. */
+  /** Given by a user for their own account: nothing in a team ends it. */
   personal?: true
   /** Made by a token of the API. */
   byToken?: true
@@ -134,7 +134,7 @@ const OFFERINGS: Record<Offer | 'password link of an operator', Offering> = {
         return { status, done: (await row.executeTakeFirstOrThrow()).email === 'ada.new@example.com' }
       }
     },
-    // Their session has ended: they are led to the sign-in.
+    // Their session has ended: they are redirected to the sign-in.
     refused: 303,
     personal: true,
   },
@@ -157,7 +157,7 @@ const OFFERINGS: Record<Offer | 'password link of an operator', Offering> = {
   },
 }
 
-/** Ada becomes an operator, and makes a link in the console by which another person sets a password. */
+/** Ada becomes an operator, and creates a link in the console with which another user sets a password. */
 async function linkByOperator(world: World, adaId: string, otherId: string): Promise<string> {
   await ok(world.operator('PATCH', `/operator/v1/users/${adaId}`, { operator: true }))
   const client = await openSignedInClient(world, adaId, 'ada')
@@ -184,7 +184,7 @@ const ENDS: Record<string, End> = {
   },
   'is ended by the identity provider': {
     async end(world, { ada }) {
-      // Nobody vouched for them for longer than 12 hours, and the provider of then cannot be asked.
+      // Their identity was not confirmed for more than 12 hours, and its provider cannot be called.
       const long = { refresh_token: null, checked_at: 1, due_at: 1, ended_at: null }
       await addRows(world, 'identity', [{ issuer: 'https://before.example', sub: 'x', user_id: ada.id, ...long }])
       assert.equal(await checkIdentities(world.deps, world.deps.clock.now()), 1)
@@ -207,7 +207,7 @@ const ENDS: Record<string, End> = {
     },
     inTeam: true,
   },
-  'is no operator any more': {
+  'is not an operator any more': {
     end: ({ operator }, { ada }) => ok(operator('PATCH', `/operator/v1/users/${ada.id}`, { operator: false })),
     ofOperator: true,
   },
@@ -215,7 +215,7 @@ const ENDS: Record<string, End> = {
     end: ({ operator }, { ada }) => ok(operator('DELETE', `/operator/v1/users/${ada.id}?force=true`)),
     ofOperator: true,
   },
-  'ended the token by which it was offered': {
+  'ended the token that offered it': {
     end: ({ operator }, { ada }) => ok(operator('DELETE', `/operator/v1/tokens/${ada.tokenId}`)),
     ofToken: true,
   },
@@ -258,13 +258,13 @@ for (const [offer, { make, refused, personal = false, ...by }] of Object.entries
   }
 }
 
-/** TABLE tables that wait with an end and are no offer of a person, each with the reason. */
+/** TABLE tables that are pending and expire but are not an offer of a user, each with the reason. */
 const NO_OFFERS: Record<string, string> = {
-  token: 'it acts by itself, and is read with its person on every request',
-  session: 'it is read with its person on every request',
+  token: 'it acts alone, and is read with its user on every request',
+  session: 'it is read with its user on every request',
   half_sign_in:
-    'it lets in the person alone; it ends with their sessions, and the second step asks whether they are suspended',
-  site_session: 'it lets in the person alone, and is read with their session and their role on every request',
+    'it admits its user alone; it ends with their sessions, and the second step checks whether they are suspended',
+  site_session: 'it admits its user alone, and is read with their session and their role on every request',
   spent_challenge: 'it only says what was used up',
   usage_report: 'it says which report of a sites server was counted',
   reserved_slug: 'it is kept for an account, and gives nothing',
@@ -283,7 +283,7 @@ test('every table with an end of its own is an offer of the table, or says why n
   }
 })
 
-onBothEngines('whoever is suspended while their new password is hashed sets none', async (world) => {
+onBothEngines('a user who is suspended while their new password is hashed sets none', async (world) => {
   const { id } = await world.user('ada')
   const given = await world.operator('POST', `/operator/v1/users/${id}/password-link`)
   await refusedWhileHashing(world, { id, url: given.body.url }, () =>
@@ -291,7 +291,7 @@ onBothEngines('whoever is suspended while their new password is hashed sets none
   )
 })
 
-onBothEngines('nobody sets a password by the link of an operator who is demoted while it is hashed', async (world) => {
+onBothEngines('the link of an operator sets no password if they are demoted while it is hashed', async (world) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const url = await linkByOperator(world, ada.id, bob.id)
   await refusedWhileHashing(world, { id: bob.id, url }, () =>
@@ -334,7 +334,7 @@ onBothEngines('an offer ends with the hour of the token that made it', async (wo
 
 /** An acceptance waits for a row that another transaction holds; the giver is ended meanwhile. */
 onBothEngines(
-  'an acceptance that is under way when its giver is suspended is committed before the answer, or never',
+  'an acceptance that is in flight when its giver is suspended is committed before the response, or never',
   async (world) => {
     const sides = await openSides(world)
     const accept = await OFFERINGS['transfer code'].make(world, sides)

@@ -41,14 +41,14 @@ const ORACLE: Record<string, Needs> = {
   unpauseProject: PROJECT_WRITE,
   updateProjectDataCache: PROJECT_WRITE,
   listPromoteAliases: PROJECT_READ,
-  // Links and bypass secrets are settings. Giving a project away is for persons; taking one is like creating it.
+  // Links and bypass secrets are settings. Only users give a project away; taking one is like creating it.
   linkProject: PROJECT_WRITE,
   unlinkProject: PROJECT_WRITE,
   updateProjectBranch: PROJECT_WRITE,
   updateProjectProtectionBypass: PROJECT_WRITE,
   createProjectTransferRequest: PERSONS_ONLY,
   acceptProjectTransferRequest: PERSONS_ONLY,
-  // Operations 10 to 15, and what stands beside them.
+  // Operations 10 to 15, and those next to them.
   addProjectDomain: DOMAIN_WRITE,
   getProjectDomains: PROJECT_READ,
   getProjectDomain: PROJECT_READ,
@@ -73,7 +73,7 @@ const ORACLE: Record<string, Needs> = {
   getCerts: { domain: 'read' },
   getRecords: { domain: 'read' },
   getStorageStores: PROJECT_READ,
-  // Operations 16 to 20, and what stands beside them.
+  // Operations 16 to 20, and those next to them.
   createProjectEnv: ENV_WRITE,
   filterProjectEnvs: ENV_READ,
   getProjectEnv: ENV_READ,
@@ -87,7 +87,7 @@ const ORACLE: Record<string, Needs> = {
   pullProjectEnvOfBranch: ENV_READ,
   getProjectEnvHistory: ENV_READ,
   restoreProjectEnv: ENV_WRITE,
-  // Shared variables are asked for by the same scopes as those of a project.
+  // Shared variables need the same scopes as those of a project.
   createSharedEnvVariable: ENV_WRITE,
   listSharedEnvVariable: ENV_READ,
   listAllSharedEnvVariables: ENV_READ,
@@ -141,7 +141,7 @@ const ORACLE: Record<string, Needs> = {
   getTeamMembers: { team: 'read' },
   getTeamMemberProjects: { team: 'read' },
   getProjectMembers: { project: 'read', team: 'read' },
-  // Who is in a team, what it is set to, and the tokens of people are for people.
+  // Members, settings of the team and the tokens of users are for users alone.
   patchTeam: PERSONS_ONLY,
   inviteUserToTeam: PERSONS_ONLY,
   updateTeamMember: PERSONS_ONLY,
@@ -152,7 +152,7 @@ const ORACLE: Record<string, Needs> = {
   createAuthToken: PERSONS_ONLY,
   getAuthToken: PERSONS_ONLY,
   deleteAuthToken: PERSONS_ONLY,
-  // Integrations are made by people; an installation sees itself, and may end itself, and never widens itself.
+  // Integrations are created by users; an installation can read and end itself, and never widens itself.
   createIntegration: PERSONS_ONLY,
   getIntegrations: PERSONS_ONLY,
   getIntegration: PERSONS_ONLY,
@@ -168,7 +168,7 @@ const ORACLE: Record<string, Needs> = {
   transferConfigurationOwnership: PERSONS_ONLY,
   confirmConfigurationScopes: PERSONS_ONLY,
   // Webhooks and log drains.
-  /** The sample wants to hear of projects, and nobody hears of what it may not read. */
+  /** The sample subscribes to projects, and a caller subscribes only to what it may read. */
   createWebhook: { 'integration-configuration': 'write', project: 'read' },
   getWebhooks: CONFIGURATION_READ,
   getWebhook: CONFIGURATION_READ,
@@ -179,7 +179,7 @@ const ORACLE: Record<string, Needs> = {
   replayWebhookDelivery: CONFIGURATION_WRITE,
   replayWebhookDeliveries: CONFIGURATION_WRITE,
   testWebhook: CONFIGURATION_WRITE,
-  // What those who left set up is taken over by a person.
+  // Only a user becomes the owner of what former members set up.
   transferWebhookOwnership: PERSONS_ONLY,
   transferLogDrainOwnership: PERSONS_ONLY,
   createConfigurableLogDrain: DRAIN_WRITE,
@@ -246,7 +246,7 @@ async function consentTo(world: World, app: App, scopes: string[], where: object
   return (await consentAndInstall(world, app, where)).code
 }
 
-/** A good request that leaves the samples as they are when it is let in: of things that are not there, or of no effect. */
+/** A good request that changes no sample when it is accepted: for ids that do not exist, or without an effect. */
 function harmlessSample(route: (typeof PUBLIC)[number], samples: Samples) {
   if (route.operationId === 'setConfigurationProject') return sampleRequest(route, samples)
   const unknown = { idOrName: 'unknown', projectId: 'unknown', code: 'unknown' }
@@ -259,7 +259,7 @@ function harmlessSample(route: (typeof PUBLIC)[number], samples: Samples) {
 }
 
 onBothEngines(
-  'each operation, at each scope at nothing, read and read-write, is let in as the table says',
+  'each operation, at each scope at nothing, read and read-write, is allowed as the table says',
   async (world) => {
     const samples = await seedSamples(world)
     const app = await seedIntegration(world, { slug: 'walker', scopes: [] })

@@ -50,13 +50,13 @@ const RIGHTS: Partial<Record<Table, readonly Permission[]>> = {
   log_drain: ['drain:write'],
 }
 
-/** TABLE tables whose rows are no resource that somebody may change, each with the reason. */
+/** TABLE tables whose rows are not a resource that a caller may change, each with the reason. */
 const NO_RESOURCE: Partial<Record<Table, string>> = {
-  event: 'it tells of the change',
-  audit: 'it tells of the change',
-  delivery: 'it tells of the change',
-  mail: 'it tells of the change',
-  edge_change: 'it tells proxies of the change',
+  event: 'it reports the change',
+  audit: 'it reports the change',
+  delivery: 'it reports the change',
+  mail: 'it reports the change',
+  edge_change: 'it reports the change to proxies',
   project_key: 'the key of what is written',
   deployment_meta: 'it goes with its deployment',
   deployment_usage: 'it goes with its deployment',
@@ -97,7 +97,7 @@ const SIDE_EFFECTS: Record<string, { tables: readonly Table[]; because: string }
   },
   updateTeamMember: {
     tables: ['configuration', 'webhook', 'log_drain'],
-    because: 'only what the member set up is disabled or held, and nothing is lost: an OWNER takes it over',
+    because: 'only what the member set up is disabled or held, and nothing is lost: an OWNER becomes its owner',
   },
   removeTeamMember: {
     tables: ['account', 'token', 'configuration', 'webhook', 'log_drain'],
@@ -160,7 +160,7 @@ async function rowsOf({ deps }: World): Promise<Map<Table, string>> {
   return tables
 }
 
-/** Gives the samples what operations could change beside their subject. The answer is a second member to be removed. */
+/** Gives the samples what operations could change in addition to their resource. Returns a second member to be removed. */
 async function enrich(world: World, { mateId, teamId, apps, code, projectId }: Samples): Promise<string> {
   const did = async (
     call: Call,
@@ -210,7 +210,7 @@ async function enrich(world: World, { mateId, teamId, apps, code, projectId }: S
 
 const ENVIRONMENTS = '/v9/projects/web/custom-environments'
 
-/** What may be in an environment, and what its removal takes then, beside `project:write`. */
+/** What may be in an environment, and which right its removal then needs in addition to `project:write`. */
 type Inside = {
   needs: 'domain' | 'own' | 'others' | 'production' | null
   add(world: World, installed: Call, query: string): Promise<unknown>
@@ -222,7 +222,7 @@ async function add(call: Call, url: string, body: object): Promise<void> {
 }
 const inStaging = { value: 'v', customEnvironmentIds: ['staging'] }
 
-/** TABLE what stands in the way of a removal, by hand. */
+/** TABLE what prevents a removal, by hand. */
 const INSIDE: Record<string, Inside> = {
   nothing: { needs: null, add: async () => {} },
   'a domain': {
@@ -235,7 +235,7 @@ const INSIDE: Record<string, Inside> = {
     add: (_, installed, query) =>
       add(installed, `/v10/projects/web/env${query}`, { key: 'OWN', target: [], ...inStaging }),
   },
-  'a variable of people': {
+  'a variable of users': {
     needs: 'others',
     add: ({ call }, _, query) =>
       add(call, `/v10/projects/web/env${query}`, { key: 'PEOPLES', target: [], ...inStaging }),
@@ -247,7 +247,7 @@ const INSIDE: Record<string, Inside> = {
   },
 }
 
-/** A project of the first team, with an environment and what is in it. Gives the way to remove it. */
+/** Creates a project of the first team, with an environment and what is in it. */
 async function openEnvironment(world: World, { add }: Inside, installed: Call, query: string) {
   const made = await world.call('POST', `/v10/projects${query}`, { name: 'web' })
   assert.equal(made.status, 200, made.text)
@@ -256,7 +256,7 @@ async function openEnvironment(world: World, { add }: Inside, installed: Call, q
   await add(world, installed, query)
 }
 
-/** The environment goes, and is made anew for the next; or nothing changes and what stands in the way is named. */
+/** The environment is deleted, and created again for the next; or nothing changes and the message names what prevents it. */
 async function mustRemove(world: World, call: Call, may: boolean, said: string): Promise<void> {
   const query = `?teamId=${world.credentials.teamId}`
   const before = await digest(world)
@@ -339,7 +339,7 @@ async function consentTo(world: World, app: App, granted: Granted): Promise<void
 }
 
 onBothEngines(
-  'a removal that is refused names what stands in the way, and nothing that the caller may not see',
+  'a removal that is refused names what prevents it, and nothing that the caller may not see',
   async (world) => {
     const { teamId } = world.credentials
     const query = `?teamId=${teamId}`

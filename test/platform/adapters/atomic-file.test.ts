@@ -1,4 +1,4 @@
-/** Files are there whole or not at all, and nobody else decides where they go. src/platform/adapters/atomic-file.ts; docs/threats.md T62. */
+/** Files are complete or absent, and no other user decides where they are. src/platform/adapters/atomic-file.ts; docs/threats.md T62. */
 import assert from 'node:assert/strict'
 import fs, {
   lstatSync,
@@ -70,7 +70,7 @@ test('a file whose name has 255 bytes is written', (t) => {
   assert.equal(readFileSync(file, 'utf8'), 'one')
 })
 
-/** What is synced while `work` runs: the sizes of files, and `folder`. */
+/** Returns what is synced while `work` runs: the sizes of files, and `folder`. */
 async function syncsOf(t: TestContext, work: () => unknown): Promise<(number | 'folder')[]> {
   const syncs: (number | 'folder')[] = []
   const add = (stats: fs.Stats) => void syncs.push(stats.isDirectory() ? 'folder' : stats.size)
@@ -95,7 +95,7 @@ async function syncsOf(t: TestContext, work: () => unknown): Promise<(number | '
   return syncs
 }
 
-test('what is in a file is on the disk before its name is, and its name before anybody hears of it', async (t) => {
+test('the content of a file is on the disk before its name is, and its name before the write returns', async (t) => {
   const file = join(newFolder(t), 'out')
   assert.deepEqual(await syncsOf(t, () => writeFileAtomically(file, 'four')), [4, 'folder'])
   assert.deepEqual(await syncsOf(t, () => writeFileAtomicallyAsync(file, Buffer.from('seven!!'))), [7, 'folder'])

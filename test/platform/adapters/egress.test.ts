@@ -139,7 +139,7 @@ test('the address that is really connected to is checked once more, before anyth
   await egress.close()
 })
 
-test('a URL that is not http, has credentials, or leads to no address gives a sentence and throws nothing', async (t) => {
+test('a URL that is not http, has credentials, or resolves to no address gives a sentence and throws nothing', async (t) => {
   const dns = await dnsServer(t)
   dns.zones.set('empty.test', { txt: [['x']] })
   dns.zones.set('silent.test', { rcode: 'SERVFAIL' })

@@ -27,7 +27,7 @@ async function read(provider: keyof typeof GIT_CLIENTS, answer: unknown) {
   return GIT_CLIENTS[provider].readRepository(access, 'acme/web')
 }
 
-test('a repository is read from what its documentation says, and its branch is main where none is told', async () => {
+test('a repository is read from the documented response, and its branch is main where none is given', async () => {
   const gitlab = await read('gitlab', GITLAB)
   assert.deepEqual('value' in gitlab && [gitlab.value.path, gitlab.value.defaultBranch], ['4711', 'trunk'])
   const bitbucket = await read('bitbucket', { ...BITBUCKET, mainbranch: null })

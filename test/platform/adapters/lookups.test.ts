@@ -58,7 +58,7 @@ test('an account with 48 endpoints of silent names leaves room for the deliverie
   await egress.close()
 })
 
-test('connections are kept for the next delivery of an account, shared with no other, and closed when there is none', async (t) => {
+test('connections are kept for the next delivery of an account, shared with no other, and closed when none is left', async (t) => {
   const hook = await receiver(t)
   const egress = openEgress(openDns([dns.address]), () => true)
   const ports: number[] = []
@@ -79,6 +79,6 @@ test('connections are kept for the next delivery of an account, shared with no o
   assert.notEqual(ports[1], ports[2])
   await Promise.all(closed)
   assert.equal(closed.length, 2)
-  assert.equal('error' in (await post('one')), false, 'and are made anew')
+  assert.equal('error' in (await post('one')), false, 'and are opened again')
   await egress.close()
 })

@@ -1,4 +1,4 @@
-/** Passwords are hashed in turn: few at once, and nobody waits behind all that somebody else sent. docs/limits.md: Password hashing. */
+/** Passwords are hashed in a fair queue: few at once, and no owner waits behind all of another. docs/limits.md: Password hashing. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { seedProject } from '../../support/projects.ts'
 import { root } from '../../support/root.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
-/** Turns whose work ends when it is told to: `end` ends the one that began first, and `begun` says who began, in order. */
+/** Turns whose work ends on demand: `end` ends the one that began first, and `begun` has the names in the order of their start. */
 function watchedTurns(longestWaitMs?: number) {
   const inTurn = openHashTurns(longestWaitMs)
   const begun: string[] = []
@@ -26,7 +26,7 @@ function watchedTurns(longestWaitMs?: number) {
   return { hash, begun, running, end }
 }
 
-test('two passwords are hashed at a time; strangers, known accounts and sites take turns, and so do the owners of each', async () => {
+test('two passwords are hashed at a time; unknown clients, known accounts and sites take turns, and so do the owners of each', async () => {
   const { hash, begun, running, end } = watchedTurns()
   const all: Promise<string | undefined>[] = []
   const add = (name: string, owner: HashOwner) => all.push(hash(name, owner))
@@ -62,7 +62,7 @@ test('two passwords are hashed at a time; strangers, known accounts and sites ta
   )
 })
 
-test('of one owner, and of one address of it, so many wait; more are turned away, and so is whoever waited too long', async () => {
+test('the queue of an owner, and of one address of it, is bounded; what is above it or waits too long is rejected', async () => {
   const { hash, begun, running, end } = watchedTurns(50)
   const stranger: HashOwner = { kind: 'stranger', owner: '192.0.2.1' }
   const all = Array.from({ length: 67 }, (_, at) => hash(`s${at}`, stranger))
@@ -70,7 +70,7 @@ test('of one owner, and of one address of it, so many wait; more are turned away
   assert.equal(await all.at(-1), undefined, 'two run and 64 wait')
   assert.equal(await visitor.at(-1), undefined, '16 wait')
   assert.equal(begun.length, 2)
-  // None of them is let in, and their patience ends.
+  // None of them is admitted, and their wait times out.
   assert.deepEqual(
     (await Promise.all([...all.slice(2), ...visitor])).every((name) => name === undefined),
     true,
@@ -119,7 +119,7 @@ async function guess(
 }
 
 onBothEngines(
-  'wrong passwords from many addresses keep nobody else waiting: a known account, a person, another stranger',
+  'wrong passwords from many addresses delay no known account, no signed-in user and no other unauthenticated client',
   async (world) => {
     await seedProject(world, 'web')
     const person = await openSignedInClient(world)
@@ -156,7 +156,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('one account that sets passwords of projects keeps nobody else waiting', async (world) => {
+onBothEngines('one account that sets passwords of projects delays no other', async (world) => {
   await seedProject(world, 'web')
   const other = await world.user('other')
   assert.equal((await other.call('POST', '/v10/projects', { name: 'theirs' })).status, 200)

@@ -53,7 +53,7 @@ onBothEngines(
     assertWithin(took, 1000)
     const statuses = new Set((await slow).map(({ status }) => status))
     statuses.delete(200)
-    // PostgreSQL runs 16 requests of one account at once: who waits longer than 10 s for a turn is told so.
+    // PostgreSQL runs 16 requests of one account at once: a request that waits longer than 10 s for a turn gets 429.
     assert.deepEqual([...statuses], world.engine === 'postgres' ? [429] : [])
   },
   // Turns as long as in use: those of a patient test would let all of them wait.
@@ -64,7 +64,7 @@ test('one account takes half of the slots, the next takes half of the rest; slot
   const { readTxt } = openDns([dns.address])
   dns.zones.set('slow.org', { txt: [['yes']], delayMs: 100 })
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-  // Names that are not answered are asked for again: what is counted are names, not questions.
+  // Names without a response are looked up again: the count is of names, not of queries.
   const asked = () => new Set(dns.asked).size
   let names = 0
   const stuckOf = (asker: string) =>

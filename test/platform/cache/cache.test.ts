@@ -1,4 +1,4 @@
-/** What is remembered: bounds, shares, and what ends it. src/platform/cache/cache.ts. */
+/** The cache: bounds, shares and invalidation. src/platform/cache/cache.ts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCache } from '../../../src/platform/cache/cache.ts'
@@ -14,7 +14,7 @@ function open() {
   return { changes, memory: cache, keep }
 }
 
-test('a raised stamp ends what is of the subject, and nothing else', () => {
+test('a raised version invalidates the items of its topic, and no others', () => {
   const { changes, memory: cache, keep } = open()
   keep('one', 'a', ['project one', 'account a'])
   keep('two', 'a', ['project two', 'account a'])

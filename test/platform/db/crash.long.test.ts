@@ -1,4 +1,4 @@
-/** What an acknowledged write is worth: kill -9 at any moment, migrations killed half-way, stores of other versions. docs/spec/reliability.md F1, F24, F25. */
+/** Acknowledged writes survive: kill -9 at any time, migrations killed half-way, stores of other versions. docs/spec/reliability.md F1, F24, F25. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ processOnBothEngines('no acknowledged create is lost in kill -9 under load, agai
     const load = storm(running, token, round, acknowledged)
     // On a slow machine the first answers take a while: the kill is to meet a storm.
     await eventually(() => acknowledged.size >= before + 10)
-    // The kill comes at a random moment.
+    // The kill comes at a random time.
     await sleep(Math.random() * 200)
     await running.kill('SIGKILL')
     await load
@@ -58,7 +58,7 @@ processOnBothEngines('no acknowledged create is lost in kill -9 under load, agai
   assert.equal(events, projects, 'every project has its event, and no event is without its project')
 })
 
-/** Counts beside the service: on SQLite, once it is stopped. */
+/** Counts from outside of the service: on SQLite, once it is stopped. */
 async function countRows(
   home: ServiceHome,
   engine: Engine,
@@ -78,11 +78,11 @@ function numbers(row: Record<string, unknown>): { events: number; projects: numb
   return { events: Number(row.events), projects: Number(row.projects) }
 }
 
-processOnBothEngines('a first start that is killed at any moment is made good by the next', async (t, engine) => {
+processOnBothEngines('a first start that is killed at any time is completed by the next', async (t, engine) => {
   const home = await newHome(t, engine)
   for (const afterMs of [120, 180, 220, 260, 300, 340, 400]) {
     const running = launch(t, home)
-    // The kill comes at any moment of a start.
+    // The kill comes at any time of a start.
     await sleep(afterMs)
     await running.kill('SIGKILL')
   }
@@ -107,7 +107,7 @@ processOnBothEngines('a store that a newer version wrote is refused and left as 
 })
 
 processOnBothEngines(
-  'a database that is away ends the start with 1 and a sentence without its password',
+  'an unavailable database ends the start with 1 and a sentence without its password',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const away = engine === 'postgres' ? 'postgres://berth:hunter2@127.0.0.1:1/none' : 'sqlite:/dev/null/berth.db'

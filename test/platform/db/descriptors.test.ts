@@ -1,4 +1,4 @@
-/** More connections than the process may have files open: what is taken is served, the rest is turned away, and nobody notices afterwards. docs/spec/reliability.md F26. */
+/** More connections than the process may have open files: accepted ones are served, others refused, and it recovers. docs/spec/reliability.md F26. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -38,7 +38,7 @@ processOnBothEngines(
     const created = statuses.flatMap((status, at) => (status === 200 ? [`p${at}`] : []))
     const others = new Set(statuses.filter((status) => status !== 200))
     assert.ok(others.has(undefined), 'the limit was not met')
-    // The connections to PostgreSQL are files too: one that cannot be made is a 503 for who wanted it, which may be everybody.
+    // The connections to PostgreSQL are files too: if one cannot be opened, any request may get 503.
     const known = engine === 'sqlite' ? [undefined] : [undefined, 503]
     if (engine === 'sqlite') assert.ok(created.length > 0)
     assert.deepEqual(

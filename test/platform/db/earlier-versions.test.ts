@@ -1,4 +1,4 @@
-/** The stores that earlier versions wrote, kept in test/fixtures/stores, are opened by this one: what they told is told, and writes work. docs/upgrading.md. */
+/** Stores of earlier versions, kept in test/fixtures/stores, are opened: their responses are the same, and writes work. docs/upgrading.md. */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,19 +20,19 @@ const FIXTURES = join(root, 'test', 'fixtures', 'stores')
 const NO_LONGER_SAID: readonly { said: RegExp; why: string }[] = [
   {
     said: /^\/v2\/user \.user\.limited was /,
-    why: 'SDKs that know no such field of a person took the smaller shape of it, and lost the rest',
+    why: 'SDKs that know no such field of a user took the smaller shape of it, and lost the rest',
   },
   {
     said: /^\/v13\/deployments\/\S+ \.aliasAssigned was false and is true$/,
     why: 'a deployment that is READY has an address of its own, and command lines wait until it says so',
   },
 ]
-/** What the fixture sealed as `sensitive`: no answer tells it, so it is opened as a build opens it. */
+/** What the fixture sealed as `sensitive`: no response has it, so it is opened as a build opens it. */
 const SENSITIVE = 'nobody reads this'
 
 for (const commit of readdirSync(FIXTURES).filter((name) => /^[0-9a-f]{7}$/.test(name))) {
   for (const engine of ENGINES) {
-    test(`the store that ${commit} wrote tells what it told, value by value, and takes writes [${engine}]`, async (t) => {
+    test(`the store that ${commit} wrote has the same responses, value by value, and takes writes [${engine}]`, async (t) => {
       const { world, answers } = await openFixture(t, join(FIXTURES, commit, engine), engine)
       assert.equal(world.firstStart, false)
       const lost: string[] = []
@@ -54,7 +54,7 @@ for (const commit of readdirSync(FIXTURES).filter((name) => /^[0-9a-f]{7}$/.test
   }
 }
 
-/** A service over a copy of a fixture, with its keyring and its people. */
+/** A service over a copy of a fixture, with its keyring and its users. */
 async function openFixture(t: TestContext, from: string, engine: Engine) {
   const folder = mkdtempSync(join(storesFolder(), 'berth-fixture-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -78,7 +78,7 @@ async function runStatements(url: string, text: string): Promise<void> {
   await client.query(text).finally(() => client.end())
 }
 
-/** Where `now` lacks what `then` had, or has something else. What `now` has beside it is new and counts for nothing. */
+/** Where `now` lacks what `then` had, or has something else. Fields that only `now` has are new, and are ignored. */
 function missing(then: unknown, now: unknown, where = ''): string[] {
   if (typeof then !== 'object' || then === null || typeof now !== 'object' || now === null)
     return Object.is(then, now) ? [] : [`${where} was ${JSON.stringify(then)} and is ${JSON.stringify(now)}`]
@@ -89,7 +89,7 @@ function missing(then: unknown, now: unknown, where = ''): string[] {
   )
 }
 
-/** Opens every sealed value of the store with the keyring that lies beside it. */
+/** Opens every sealed value of the store with the keyring next to it. */
 async function mustOpenSealed(world: World): Promise<void> {
   const rows = await world.deps.db.read.selectFrom('env_var').selectAll().execute()
   const opened: (string | undefined)[] = []

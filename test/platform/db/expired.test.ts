@@ -1,4 +1,4 @@
-/** What is over at a moment of its own goes by a sweep, and nothing else does. */
+/** Rows that expire at a time of their own are removed by a sweep, and no others are. */
 import assert from 'node:assert/strict'
 import { expirySweep } from '../../../src/platform/db/chunks.ts'
 import { addRows } from '../../support/states.ts'
@@ -28,7 +28,7 @@ const SWEEPS = {
 const MANY = 250
 
 for (const [timer, [table, rowOf]] of Object.entries(SWEEPS))
-  onBothEngines(`${timer} removes what is over at its moment, all of it, and nothing that is not`, async (world) => {
+  onBothEngines(`${timer} removes what has expired, all of it, and nothing else`, async (world) => {
     const before = await world.deps.db.read
       .selectFrom(table as 'token')
       .selectAll()
@@ -47,17 +47,14 @@ for (const [timer, [table, rowOf]] of Object.entries(SWEEPS))
     assert.equal((await world.operator('POST', `/operator/v1/timers/${timer}/run`, { now: NOW })).body.swept, 0)
   })
 
-onBothEngines(
-  'a slice of a sweep is as long as it is said, and begins with what is over the longest',
-  async (world) => {
-    const rows = [3, 1, 2].map((end) => ({ hash: `end-${end}`, expires_at: end }))
-    await addRows(world, 'spent_challenge', rows)
-    const { db } = world.deps
-    assert.equal(await db.write((tx) => expirySweep('spent_challenge')({ db: tx, now: 3 }, 2)), 2)
-    const rest = await db.read.selectFrom('spent_challenge').selectAll().execute()
-    assert.deepEqual(
-      rest.map(({ hash }) => hash),
-      ['end-3'],
-    )
-  },
-)
+onBothEngines('a slice of a sweep has the given size, and begins with the rows that expired first', async (world) => {
+  const rows = [3, 1, 2].map((end) => ({ hash: `end-${end}`, expires_at: end }))
+  await addRows(world, 'spent_challenge', rows)
+  const { db } = world.deps
+  assert.equal(await db.write((tx) => expirySweep('spent_challenge')({ db: tx, now: 3 }, 2)), 2)
+  const rest = await db.read.selectFrom('spent_challenge').selectAll().execute()
+  assert.deepEqual(
+    rest.map(({ hash }) => hash),
+    ['end-3'],
+  )
+})

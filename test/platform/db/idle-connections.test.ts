@@ -91,10 +91,10 @@ test('a read of the pool whose connection was cut is sent once more [postgres]',
   relay.forget('reset')
   assert.deepEqual(await read(), [])
   relay.forget('reset')
-  await assert.rejects(sql`create table never (id int)`.execute(db.read), 'what is no read is not sent again')
+  await assert.rejects(sql`create table never (id int)`.execute(db.read), 'only a read is sent again')
 })
 
-test('the connection that hears of changes is asked whether it still does, and replaced [postgres]', async (t) => {
+test('the connection that receives notifications is checked, and replaced when it fails [postgres]', async (t) => {
   const direct = await newDatabase()
   const relay = await openForgetfulRelay(new URL(direct))
   const heard: unknown[] = []

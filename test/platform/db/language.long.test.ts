@@ -85,7 +85,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-test('a server in German is migrated beside a service, and its standby is known for one', { skip }, async (t) => {
+test('a server in German is migrated next to a service, and its standby is recognized', { skip }, async (t) => {
   const { url, data, start, stop } = await germanServer(t)
   const db = await openPostgres(url, () => {}, undefined, { keepsStatements: true, patience: Number(PATIENCE) })
   t.after(() => db.close().catch(() => {}))

@@ -32,7 +32,7 @@ test('reads and writes go on while a newer instance migrates a server that speak
   assert.ok(said.includes('gecachter Plan darf den Ergebnistyp nicht ändern'), said.join())
 })
 
-test('a lost race is run again, and what is taken, late or ended is told apart, in German [postgres]', async (t) => {
+test('a serialization failure is retried, and conflict, timeout and shutdown are distinguished, in German [postgres]', async (t) => {
   const { db, said } = await openGerman(t)
   await db.write((tx) => tx.insertInto('fact').values({ name: 'count', value: '0' }).execute())
   const add = () =>
@@ -76,13 +76,13 @@ const TEXT_OF: Readonly<Record<string, string>> = {
   'src/platform/settings/credentials.ts': 'our own sentences about settings',
   'src/start-wait.ts': 'the driver, where no server spoke',
   'src/platform/db/db.ts': 'Kysely, which is part of the program',
-  'src/platform/adapters/file-errors.ts': 'a code of the system, beside a message',
+  'src/platform/adapters/file-errors.ts': 'a code of the system, next to a message',
   'src/cli/command-line/parse.ts': 'Node.js, which is part of the program',
   'src/console/action.ts': 'our own refusals',
   'src/console/names/error-messages.ts': 'our own refusals',
 }
 
-test('no condition of a server is known by the text of its message', () => {
+test('no condition of a server is detected from the text of its message', () => {
   const reads = /[mM]essage\)?\.(includes|startsWith|endsWith|match|search|indexOf)\(|\.(test|exec)\(.*[mM]essage\b/
   const found = globSync('src/**/*.ts', { cwd: root }).filter((file) => {
     const text = readFileSync(join(root, file), 'utf8')

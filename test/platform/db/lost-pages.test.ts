@@ -38,7 +38,7 @@ test('what a log holds in memory alone is on disk before a start adds to it, als
   const reader = await readMeanwhile(t, join(home.folder, 'berth.db'))
   await first.kill('SIGKILL')
   const log = readFileSync(join(home.folder, 'berth.db-wal'))
-  assert.deepEqual(log.subarray(0, kept.length), kept, 'the log was begun anew: write less')
+  assert.deepEqual(log.subarray(0, kept.length), kept, 'the log was restarted: write less')
   assert.ok(log.length > kept.length)
 
   const trace = join(home.folder, '..', 'trace')

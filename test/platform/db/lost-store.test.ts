@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { credentialsOf, newHome, sendRequest, startService } from '../../support/process.ts'
 
-/** What people do to the file of a service that runs. */
+/** What an operator may do to the file of a running service. */
 const TAKEN: Record<string, { lost: string; take: (file: string) => void }> = {
   'the store is removed': { lost: 'berth.db', take: (file) => rmSync(file) },
   'the store is moved away': { lost: 'berth.db', take: (file) => renameSync(file, `${file}.old`) },

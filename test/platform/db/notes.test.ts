@@ -1,4 +1,4 @@
-/** What a transaction of the embedded store changed, as those hear who remember something. docs/architecture.md: Caching. */
+/** Changes of a transaction of the embedded store, as caches are notified of them. docs/architecture.md: Caching. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

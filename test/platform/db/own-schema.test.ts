@@ -13,7 +13,7 @@ const COUNTS = `select
   (select count(*) from pg_trigger g join pg_class c on c.oid = g.tgrelid
     where c.relnamespace = $1::regnamespace and not g.tgisinternal)::integer as triggers`
 
-/** What others may have in the schema that everybody may use. */
+/** What others may have in the schema that all users share. */
 const OTHERS: Record<string, (client: pg.Client, url: string) => Promise<void>> = {
   'the migrations of another application': async (client) => {
     await client.query(
@@ -34,7 +34,7 @@ const OTHERS: Record<string, (client: pg.Client, url: string) => Promise<void>> 
 
 for (const [what, make] of Object.entries(OTHERS))
   for (const path of [SCHEMA, `${SCHEMA}, public`])
-    test(`Berth starts in a schema of its own beside ${what}, with the search path ${path} [postgres]`, async (t) => {
+    test(`Berth starts in a schema of its own next to ${what}, with the search path ${path} [postgres]`, async (t) => {
       const url = await newDatabase()
       const client = new pg.Client({ connectionString: url })
       await client.connect()

@@ -1,4 +1,4 @@
-/** A PostgreSQL that answers, but not as the service needs it: after a failover, or to a login that it lets in no more. docs/spec/reliability.md F11. */
+/** A PostgreSQL that responds, but is of no use: after a failover, or to a login that it no longer accepts. docs/spec/reliability.md F11. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
@@ -18,7 +18,7 @@ const LACKS = {
     end: ({ database }: Names) => `alter database ${database} with allow_connections true`,
     reads: false,
   },
-  'a login that is let in no more': {
+  'a login that is no longer accepted': {
     begin: ({ login }: Names) => `alter role ${login} with password 'another'`,
     end: ({ login }: Names) => `alter role ${login} with password 'its own'`,
     reads: false,
@@ -72,7 +72,7 @@ test('a standby is not read from: what was acknowledged may not have reached it 
       world.deps.db.write((tx) => tx.selectFrom('project').selectAll().execute()),
       { code: '25006' },
     )
-    // What PostgreSQL 15 says where pgbouncer has led to a standby.
+    // What PostgreSQL 15 says where pgbouncer has connected to a standby.
     const said = { code: '0A000', routine: 'call_enum_check_hook' }
     for (const text of ['cannot use serializable mode in a hot standby', 'kann serialisierbaren Modus nicht verwenden'])
       assert.equal(world.deps.db.refusalOf(Object.assign(new Error(text), said)), 'unavailable')
@@ -84,7 +84,7 @@ test('a standby is not read from: what was acknowledged may not have reached it 
   }
 })
 
-test('a connection whose check takes longer than somebody waits for it is given back [postgres]', async (t) => {
+test('a connection whose check takes longer than a request waits for it is released [postgres]', async (t) => {
   const url = await newDatabase()
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -108,7 +108,7 @@ test('a connection whose check takes longer than somebody waits for it is given 
   })
   await eventually(
     () => isClosed,
-    () => 'the service waits for connections that nobody has',
+    () => 'the service waits for connections that are not in use',
   )
   await closing
 })
@@ -125,7 +125,7 @@ async function openDatabase(t: TestContext) {
   await client.query(`alter database ${database} owner to ${login}`)
   url.username = login
   url.password = encodeURIComponent('its own')
-  /** Says it past the service. What the service is told next comes from connections that it opens from then on. */
+  /** Runs it on a connection of its own. What the service sees next comes from connections that it opens from then on. */
   const say = async (statement: string) => {
     await client.query(statement)
     await terminateConnections(client, database)

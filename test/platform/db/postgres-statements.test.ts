@@ -58,7 +58,7 @@ test('reads and writes go on while another instance gives a table more columns [
   for (const [row] of answers.flat()) assert.deepEqual(row, { name: 'f', value: 'x', more: null })
 })
 
-test('a statement that nobody waits for fails its transaction, and the caller hears its error [postgres]', async (t) => {
+test('a statement without an await fails its transaction, and the caller gets its error [postgres]', async (t) => {
   const { db } = await openStore(t)
   const write = (last: (tx: Queries) => Promise<unknown>) =>
     db.write(async (tx) => {

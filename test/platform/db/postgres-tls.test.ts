@@ -12,7 +12,7 @@ import { newDatabase } from '../../support/world.ts'
 /** What a client sends to ask for TLS: PostgreSQL's SSLRequest. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** Gives a URL by which the server is reached with TLS alone, or without. */
+/** Returns a URL that reaches the server with TLS alone, or without. */
 async function openTlsRelay(
   t: TestContext,
   target: URL,
@@ -82,7 +82,7 @@ test('each sslmode encrypts and verifies as the page says, with the roots of the
     else assert.match(was, expected, options)
 })
 
-test('an sslmode that nobody knows is refused with those that there are, and what else is in the URL stays', () => {
+test('an unknown sslmode is refused with the known ones, and the other parameters of the URL stay', () => {
   const of = (options: string) => {
     const { database } = readConfig({ DATABASE_URL: `postgres://u:p@db/berth${options}` })
     return database.engine === 'postgres' ? new URL(database.url).search : ''

@@ -167,7 +167,7 @@ listen berth
 `
 }
 
-/** Reads that go on beside the writes: each sees what the same caller wrote just before. */
+/** Reads during the writes: each sees what the same caller wrote just before. */
 function startReads(home: ServiceHome, address: string): { count(): number; stop(): Promise<string[]> } {
   const { token } = credentialsOf(home)
   const line = openLine(address)

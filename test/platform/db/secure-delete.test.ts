@@ -19,7 +19,7 @@ test('the bytes of deleted rows are overwritten in the file once the log is fold
     { length: 200 },
     (_, at) => `${String(at).padStart(3, '0')}${randomBytes(22).toString('hex')}`,
   )
-  /** Which of the values a copy of the file, and of the log beside it, has. */
+  /** Which of the values a copy of the file, and of the log next to it, has. */
   const found = () => {
     db.refreshSnapshot()
     const other = new DatabaseSync(file)

@@ -1,5 +1,5 @@
 /**
- * Every write raises the stamps of the subjects whose rows it changes, whoever makes it: on the instance that writes, and on PostgreSQL on
+ * Every write raises the versions of the topics whose rows it changes, from any program: on the instance that writes, and on PostgreSQL on
  * the others too, also where notifications come late or are cut. docs/architecture.md: Caching.
  */
 import assert from 'node:assert/strict'
@@ -73,7 +73,7 @@ function subjectsBetween(before: Rows, after: Rows): Set<string> {
   for (const [table, subjectsOf] of Object.entries(SUBJECTS_OF)) {
     const textsOf = (rows: Rows) => new Set(rows[table]!.map((row) => JSON.stringify(row)))
     const [previous, latter] = [textsOf(before), textsOf(after)]
-    // Notes that everybody has read are swept, and nobody is told.
+    // Notes that all instances have read are swept without a notification.
     const gone = table === 'edge_change' ? [] : before[table]!.filter((row) => !latter.has(JSON.stringify(row)))
     const come = after[table]!.filter((row) => !previous.has(JSON.stringify(row)))
     for (const row of gone) for (const one of subjectsOf(row, before)) changed.add(one)
@@ -84,7 +84,7 @@ function subjectsBetween(before: Rows, after: Rows): Set<string> {
 
 type Raised = { at: number; changed: ChangedTopics }
 
-/** What is raised on an instance from now on. */
+/** Records the topics that an instance invalidates from now on. */
 function listen({ deps }: World): Raised[] {
   const heard: Raised[] = []
   deps.db.changes.onInvalidate((changed) => heard.push({ at: performance.now(), changed }))
@@ -101,7 +101,7 @@ function lacking(subjects: Iterable<string>, heard: readonly Raised[], since: nu
 
 type Change = { what: string; began: number; subjects: Set<string> }
 
-/** Does every write and every sweep once. `check` hears after each what it changed. Gives all of it. */
+/** Does every write and every sweep once. `check` gets each change. Returns all of them. */
 async function changeAll(world: World, check: (change: Change) => Promise<void>): Promise<Change[]> {
   const samples = await seedSamples(world)
   const changes: Change[] = []
@@ -140,7 +140,7 @@ for (const [what, cuts] of [
   [`${LATE_MS / 1000} s late`, false],
   ['cut', true],
 ] as const) {
-  test(`another instance hears of all of it where notifications are ${what} [postgres]`, {
+  test(`another instance is notified of every change where notifications are ${what} [postgres]`, {
     timeout: 300_000,
   }, async (t) => {
     const url = await newDatabase()
@@ -166,7 +166,7 @@ for (const [what, cuts] of [
   })
 }
 
-test('what another program writes is heard, and what is very much is heard as everything [postgres]', async (t) => {
+test('writes of another program are notified, and very many of them as one change of everything [postgres]', async (t) => {
   const url = await newDatabase()
   const world = await openWorld('postgres', { DATABASE_URL: url })
   const client = new pg.Client({ connectionString: url })
@@ -196,7 +196,7 @@ test('a transaction that changes very much raises everything, and one that is un
     const { userId } = world.credentials
     await waitForListener(world)
     const heard = listen(world)
-    // What the start wrote is told first, and lists are told last.
+    // The writes of the start are notified first, and lists last.
     await world.call('POST', '/v10/projects', { name: 'web' })
     await eventually(async () => heard.some(({ changed }) => changed.toString().startsWith('projects ')))
     heard.length = 0

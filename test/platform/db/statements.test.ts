@@ -32,12 +32,12 @@ const REASONABLE = [
   ['delivery', 'delete from "event"'],
   // The operator asks how many project keys each root key wraps: they are counted.
   ['project_key', 'count("project_key"."id")'],
-  // Without statistics PostgreSQL takes a person to be in thousands of teams.
+  // Without statistics PostgreSQL takes a user to be in thousands of teams.
   ['account', 'from "member" inner join "account"'],
 ] as const
 /** These read by connections of their own, as the commands `berth backup` and `berth doctor` do: the first reads all there is. */
 const BY_THEMSELVES = new Set(['operatorMakeBackup', 'operatorVerifyBackup', 'operatorGetHealth'])
-/** A walk in the order of an index that ends after so many rows, without looking for any. */
+/** A walk in the order of an index that ends after this many rows, without a condition. */
 const FIRST_ROWS = /from "(\w+)"(?: where "position" is not null)? order by "\w+"(?: desc)? limit/
 
 for (const engine of ENGINES) {
@@ -49,14 +49,14 @@ for (const engine of ENGINES) {
       const statements = new Map(
         [...heard.said].filter(([text]) => /^\s*(select|with|update|delete)\b/i.test(text) && isOurs(text)),
       )
-      assert.ok(statements.size > 200, `only ${statements.size} statements were heard`)
+      assert.ok(statements.size > 200, `only ${statements.size} statements were recorded`)
       assert.ok(
         [...statements.keys()].some((text) => text.startsWith('delete from "output"')),
         'no output was collected',
       )
       const walks = await walksOf(world, statements)
       const bad = [...walks].filter(([text, all]) => all.some((walk) => isTooLong(text, walk)))
-      t.diagnostic(`${statements.size} statements, ${walks.size} of them walk through what is small, open or cut short`)
+      t.diagnostic(`${statements.size} statements, ${walks.size} of them walk through what is small, open or bounded`)
       assert.deepEqual(bad, [])
     } finally {
       await world.close()
@@ -77,7 +77,7 @@ function isTooLong(text: string, { table, index }: Walk): boolean {
 /** Every operation of the route table, every filter of the lists, every sweep, and the edge's reading of the hosts. */
 async function sayEverything(world: World): Promise<void> {
   const samples = await seedSamples(world)
-  // PostgreSQL believes nobody that a table is large while it has no page.
+  // PostgreSQL takes no table for large while it has no page.
   const session = { hash: 'x', user_id: samples.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
   const manifest = Readable.from([Buffer.from('{}')])
   const { sha256 } = await world.deps.files.put(samples.spare.id, manifest, { sha1: undefined, size: 2, most: 2 })

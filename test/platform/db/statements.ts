@@ -1,4 +1,4 @@
-/** The statements that a service says to its store, heard as they pass, and how the engine would run each over large tables. */
+/** The statements that a service sends to its store, recorded as they pass, and how the engine would run each over large tables. */
 import { DatabaseSync } from 'node:sqlite'
 import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
@@ -24,7 +24,7 @@ export type Statements = Map<string, readonly unknown[]>
 
 type Given = { text: string; values: unknown[] }
 
-/** Hears every statement that a connection of this process is given, until `stop`. */
+/** Records every statement that a connection of this process is given, until `stop`. */
 export function hearStatements(): { said: Statements; stop(): void } {
   const said: Statements = new Map()
   const { prepare } = DatabaseSync.prototype
@@ -64,7 +64,7 @@ export async function walksOf(world: World, statements: Statements): Promise<Map
   return walks
 }
 
-/** How SQLite runs a statement does not depend on how much is there: nobody tells it. */
+/** How SQLite runs a statement does not depend on the size of a table, and needs no setup. */
 async function walksOnSqlite(db: Queries, text: string): Promise<Walk[]> {
   const tables = await tablesOf(db)
   const { rows } = await sql.raw<{ parent: number; detail: string }>(`explain query plan ${text}`).execute(db)
@@ -78,7 +78,7 @@ async function walksOnSqlite(db: Queries, text: string): Promise<Walk[]> {
   })
 }
 
-/** PostgreSQL reads small tables whole, and rightly. Here it is told that no table that grows is small. */
+/** PostgreSQL reads small tables whole, and rightly. Here its statistics say that no table that grows is small. */
 async function pretendLarge(db: Queries): Promise<void> {
   const small = sql.join([...SMALL].flatMap((table) => [table, `${table}_pkey`]))
   await sql`set enable_seqscan = off`.execute(db)

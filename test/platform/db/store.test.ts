@@ -1,4 +1,4 @@
-/** Stores directly: what a transaction keeps, undoes, runs again, and says when the disk or the server is away. */
+/** Stores directly: what a transaction keeps, undoes and retries, and its errors when the disk or the server is unavailable. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -72,7 +72,7 @@ onBothEngines('a statement that fails undoes its job whole, and a reader never s
   assert.deepEqual(await deps.db.read.selectFrom('fact').selectAll().where('name', '=', 'half').execute(), [])
 })
 
-test('two writes that lock two rows in opposite order both stand: the one PostgreSQL ends is run again', async () => {
+test('two writes that lock two rows in opposite order are both committed: the one that PostgreSQL aborts is retried', async () => {
   const world = await openWorld('postgres')
   try {
     const { db } = world.deps
@@ -131,7 +131,7 @@ test('a full disk refuses writes with 507, serves reads, keeps what it acknowled
   await inWorld('sqlite', async (world) => {
     const { call, deps } = world
     const pages = (most: number) => deps.db.write((tx) => sql.raw(`pragma max_page_count = ${most}`).execute(tx))
-    // SQLite's own limit, set on the connection that writes: below what is there, it means "no page more".
+    // SQLite's own limit, set on the connection that writes: below the current size, it means "no page more".
     await pages(1)
     const made: string[] = []
     const create = async (at: number) => {
@@ -187,7 +187,7 @@ test('requests whose PostgreSQL connection is cut answer 200 or 503, never 500, 
           cut++
         }
       })
-      // The cut of each round meets the load at another moment of it. The first meets writes that wait.
+      // The cut of each round meets the load at another time. The first meets writes that wait.
       if (round > 0) await sleep(5 + round * 4)
       else await eventually(async () => (await cutter.query(waits)).rows.length > 0)
       await terminateConnections(cutter, new URL(url).pathname.slice(1), 'berth')
@@ -207,7 +207,7 @@ function databaseOf({ deps }: World): string {
   return database.engine === 'postgres' ? database.url : assert.fail('not PostgreSQL')
 }
 
-/** A world for one engine; it must not have logged a fault. */
+/** A world for one engine; it must not have logged an error. */
 async function inWorld(engine: Engine, run: (world: World) => Promise<void>): Promise<void> {
   assert.ok(ENGINES.includes(engine))
   const world = await openWorld(engine)

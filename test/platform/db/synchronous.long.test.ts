@@ -27,7 +27,7 @@ test('a write that no standby has is not acknowledged, however long the server w
     await say('select pg_reload_conf()')
     await untilCommitsWait(url, say)
     assert.deepEqual(seen(await create(world, 'two')), [503, 'unavailable'])
-    // The commit still waits for a standby: nobody sees it.
+    // The commit still waits for a standby: no other request sees it.
     assert.equal((await world.call.try('GET', '/v9/projects/two')).status, 404)
     await say('alter system reset synchronous_standby_names')
     await say('select pg_reload_conf()')
@@ -37,7 +37,7 @@ test('a write that no standby has is not acknowledged, however long the server w
   }
 })
 
-/** The server reads its settings a moment after it was told to: from when on a commit waits for a standby. */
+/** The server applies its settings shortly after the reload: waits until commits wait for a standby. */
 async function untilCommitsWait(url: string, say: Server['say']): Promise<void> {
   const client = new pg.Client({ connectionString: `${url}/postgres` })
   await client.connect()

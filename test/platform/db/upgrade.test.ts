@@ -111,7 +111,7 @@ function schemasOn(engine: Engine): number[] {
 for (const engine of ENGINES) {
   for (const count of schemasOn(engine)) {
     const name = NAMES[count]!
-    test(`a store of the schema ${name} and everything in it is taken over [${engine}]`, async (t) => {
+    test(`a store of the schema ${name} is migrated with everything in it [${engine}]`, async (t) => {
       const old = await oldStore(engine, count + 1)
       const world = await openWorld(engine, { DATABASE_URL: old.url, BERTH_DATA: old.folder })
       t.after(() => world.close())

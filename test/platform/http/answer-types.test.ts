@@ -32,7 +32,7 @@ onBothEngines(
   },
 )
 
-/** A path that is no literal would make every answer unknown. */
+/** A path that is not a literal would make the type of every response unknown. */
 type Unwritten = Routes extends infer R ? (R extends { path: infer P } ? (string extends P ? R : never) : never) : never
 const unwritten: [Unwritten] extends [never] ? 'none' : Unwritten = 'none'
 assert.equal(unwritten, 'none')

@@ -1,4 +1,4 @@
-/** Behind trusted proxies a client is whom the last of them names, and nobody says of themselves who they are. docs/limits.md: Behind a proxy. */
+/** Behind trusted proxies the last of them names the client, and no client names itself. docs/limits.md: Behind a proxy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
@@ -14,7 +14,7 @@ const SETTINGS = {
   BERTH_RATE_LIMITS: '{"sign-in-failures": 3, "token-failures": 3}',
 }
 
-/** TABLE connection, header -> who is counted. */
+/** TABLE connection, header -> the client that is counted. */
 const COUNTED: [what: string, connection: string, forwarded: string, client: string][] = [
   ['the client of a proxy', PROXY, CUSTOMER, CUSTOMER],
   ['a proxy of IPv6', PROXY6, CUSTOMER, CUSTOMER],
@@ -27,13 +27,13 @@ const COUNTED: [what: string, connection: string, forwarded: string, client: str
   ['spaces and an entry that is empty', PROXY, ` ,\t${CUSTOMER} `, CUSTOMER],
   ['a proxy that says nothing', PROXY, '', PROXY],
   // Attacks.
-  ['no proxy: nothing is believed', ATTACKER, CUSTOMER, ATTACKER],
+  ['no proxy: nothing is trusted', ATTACKER, CUSTOMER, ATTACKER],
   ['no proxy, and it names one', ATTACKER, `${CUSTOMER}, ${PROXY}`, ATTACKER],
   ['what the client wrote, before what the proxy added', PROXY, `${CUSTOMER}, ${ATTACKER}`, ATTACKER],
   ['a client that names proxies', PROXY, `${CUSTOMER}, ${PROXY}, ${EDGE}, ${ATTACKER}`, ATTACKER],
   ['a client that names proxies, behind two', PROXY, `${CUSTOMER}, ${PROXY}, ${ATTACKER}, ${EDGE}`, ATTACKER],
-  ['an entry that is no address', PROXY, `${CUSTOMER}, unknown`, PROXY],
-  ['an entry that is no address, behind two', PROXY, `${CUSTOMER}, "_hidden", ${EDGE}`, EDGE],
+  ['an entry that is not an address', PROXY, `${CUSTOMER}, unknown`, PROXY],
+  ['an entry that is not an address, behind two', PROXY, `${CUSTOMER}, "_hidden", ${EDGE}`, EDGE],
   ['a host name', PROXY, 'customer.example.com', PROXY],
   ['an address in a form that no proxy writes', PROXY, '3405803785', PROXY],
   ['an octet too much', PROXY, `${CUSTOMER}.1`, PROXY],
@@ -41,7 +41,7 @@ const COUNTED: [what: string, connection: string, forwarded: string, client: str
   ['proxies without end', PROXY, `${CUSTOMER}${`, ${EDGE}`.repeat(3000)}`, EDGE],
 ]
 
-test('the table of who is counted behind proxies', () => {
+test('the table of clients that are counted behind proxies', () => {
   const { trustedProxies } = readConfig({ BERTH_TRUSTED_PROXIES: PROXIES }).connections
   for (const [what, connection, forwarded, client] of COUNTED) {
     assert.equal(clientAddress(connection, forwarded, trustedProxies), client, what)
@@ -53,7 +53,7 @@ test('the table of who is counted behind proxies', () => {
   }
 })
 
-/** A sign-in by the page. `forwarded`: each is a header of its own. */
+/** A sign-in on the page. `forwarded`: each is a header of its own. */
 async function signIn(world: World, remoteAddress: string, forwarded: string | string[], password: string) {
   const client = openClient(world)
   await client.get('/sign-in')
@@ -69,7 +69,7 @@ async function signIn(world: World, remoteAddress: string, forwarded: string | s
 }
 
 onBothEngines(
-  'wrong passwords of one visitor behind a proxy keep nobody else from signing in, whatever that visitor writes',
+  'wrong passwords of one visitor behind a proxy keep no other from signing in, whatever that visitor writes',
   async (world) => {
     await seedPassword(world, world.credentials.userId)
     const statuses: number[] = []
@@ -120,7 +120,7 @@ onBothEngines(
       remoteAddress: PROXY,
       headers: { authorization: `Bearer ${world.credentials.token}`, 'x-forwarded-for': '198.51.100.1' },
     })
-    assert.equal(statusCode, 200, 'what is right is let in however often others were wrong')
+    assert.equal(statusCode, 200, 'the right password is accepted however many others were wrong')
   },
   SETTINGS,
 )

@@ -10,7 +10,7 @@ const gates = createGates('sqlite', () => true)
 /** A request that makes no long list. */
 const askShort = (work: () => Promise<void>) => runWhenAdmitted(gates, {} as Route, 'account', false, work)
 
-/** A clock that stands still until it is moved, and a list whose steps take 4 ms each, longer than a piece, or as long as is said. */
+/** A clock that is set by hand, and a list whose steps take 4 ms each, longer than a piece, or as long as is said. */
 function openList(t: TestContext, steps: number, stepMs = 4) {
   let now = 0
   t.mock.method(performance, 'now', () => now)
@@ -83,7 +83,7 @@ test('a long list pauses while connections come', async (t) => {
   await list
 })
 
-test('a pause ends after 25 ms, whoever else is busy', async (t) => {
+test('a pause ends after 25 ms, also while other requests are busy', async (t) => {
   const { list, made, pass } = openList(t, 3)
   const { promise, resolve } = Promise.withResolvers<void>()
   const busy = askShort(() => promise)
@@ -98,7 +98,7 @@ test('a pause ends after 25 ms, whoever else is busy', async (t) => {
   await busy
 })
 
-test('an iteration ends after all that is ready, and the next one begins anew', async (t) => {
+test('an iteration ends after all that is ready, and the next one starts from zero', async (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
   // What other tests began is over.

@@ -47,7 +47,7 @@ function filtersOf(route: Route): string[] {
 }
 
 onBothEngines(
-  'a route that is no list ignores unknown parameters, and the operator acts for no team',
+  'a route that is not a list ignores unknown parameters, and the operator acts for no team',
   async (world) => {
     await seedSamples(world)
     assert.equal((await world.call('GET', '/v9/projects/web?rollbackInfo=true&page=1')).status, 200)

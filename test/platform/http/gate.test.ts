@@ -1,4 +1,4 @@
-/** Who runs and who waits: accounts take turns, few of one run at once, and who waits for long is told. docs/limits.md. */
+/** Accounts take turns, few requests of one run at once, and a request that waits too long is refused. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -57,7 +57,7 @@ test('a semaphore gives no slot past those of the owner that wait, and leaves no
   assert.equal(timers(), before)
 })
 
-test('so many of an account run at once, the others wait, and 257th of them is refused', async (t) => {
+test('a limited number of requests of an account run at once, the others wait, and the 257th of them is refused', async (t) => {
   openTime(t)
   const gate = createGate({ mostOfOne: 2 })
   await nextTurn()
@@ -69,7 +69,7 @@ test('so many of an account run at once, the others wait, and 257th of them is r
     (error) => error instanceof Refusal && error.key === 'rate_limited' && error.headers?.['retry-after'] === '1',
   )
   await nextTurn()
-  assert.equal(gate.enter('b'), undefined, 'another one is let in at once')
+  assert.equal(gate.enter('b'), undefined, 'another one is admitted at once')
   await turns(5)
   assert.equal(entered, 0)
   for (let n = 0; n < 256; n++) {
@@ -124,7 +124,7 @@ test('a request that waited for 10 s is refused and takes no slot; the gate look
 })
 
 onBothEngines(
-  'of the bulk writes of an account one runs at a time, beside its short ones and those of others',
+  'bulk writes of an account run one at a time, next to its short ones and those of others',
   async (world) => {
     const { deps } = world
     const other = await world.user('other')

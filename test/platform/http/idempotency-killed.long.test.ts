@@ -11,7 +11,7 @@ import {
   startService,
 } from '../../support/process.ts'
 
-/** Sends a request; the process is killed the moment its answer begins to arrive, or after so long. Gives the body that began to arrive. */
+/** Sends a request; the process is killed when its response begins to arrive, or after a delay. Returns the body that began to arrive. */
 async function killBeforeAnswer(
   running: RunningService,
   token: string,
@@ -61,7 +61,7 @@ processOnBothEngines(
     let replays = 0
     for (let round = 0; round < rounds; round++) {
       const body = `{"name":"web${round}"}`
-      // Half of them at any moment, the others when the commit stands and the answer has begun to leave.
+      // Half of them at any time, the others when the commit is done and the response has begun to leave.
       const lost = await killBeforeAnswer(running, token, body, round % 2 === 0 ? undefined : Math.random() * 20)
       running = await startService(t, home)
       const [first, second] = [await again(body), await again(body)]

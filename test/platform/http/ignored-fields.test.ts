@@ -1,4 +1,4 @@
-/** A field that a change does not know is dropped, as clients send more than they mean, and named in the answer. docs/spec/decisions.md: Projects. */
+/** An unknown field of a change is dropped, as clients send more than they mean, and named in the response. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -11,7 +11,7 @@ onBothEngines('the answer to a PATCH names the fields that are not known, and no
   assert.equal(await ignored({ buildComand: 'make', devCommand: 'x' }), 'buildComand')
   const nested = { passwordProtection: null, gitProviderOptions: { createDeployments: 'enabled', creatDeployments: 1 } }
   assert.equal(await ignored(nested), 'gitProviderOptions.creatDeployments')
-  // Whatever stands in it, it is one line of a header.
+  // Whatever the name is, the header stays one line.
   assert.equal(await ignored({ 'a\r\nset-cookie: x=1': 1, 'ä, b': 2 }), 'a%0D%0Aset-cookie%3A%20x%3D1, %C3%A4%2C%20b')
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${'x'.repeat(200)}${at}`, 1]))
   const names = String(await ignored(many)).split(', ')

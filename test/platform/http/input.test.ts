@@ -189,7 +189,7 @@ onBothEngines('a body over the limit is 413: 1 MiB at create, 64 KiB elsewhere, 
 })
 
 onBothEngines(
-  'a query that is repeated, badly escaped or not UTF-8 is 400; what is not declared is passed over where nothing is listed',
+  'a query that is repeated, badly escaped or not UTF-8 is 400; an undeclared one is ignored on a route that is not a list',
   async (world) => {
     await seedProject(world, 'web')
     const wrong: [string, string][] = [

@@ -12,7 +12,7 @@ import { onBothEngines, type World } from '../../support/world.ts'
 const MIB = 1024 * 1024
 const excess = (text: string) => excessOf(Buffer.from(text))
 
-test('the names, values and containers of a text are counted, and not what stands in strings', () => {
+test('the names, values and containers of a text are counted, and not the content of strings', () => {
   const values = (count: number) => `[${'1,'.repeat(count - 1)}1]`
   assert.equal(excess(values(MAX_PARTS - 1)), undefined)
   assert.equal(excess(values(MAX_PARTS)), 'parts')
@@ -136,7 +136,7 @@ onBothEngines(
   },
 )
 
-/** Holds the next write of the world until it is let go. */
+/** Holds the next write of the world until it is released. */
 function holdWrite(world: World): { begun: Promise<void>; letGo: () => void } {
   const { db } = world.deps
   const { write } = db

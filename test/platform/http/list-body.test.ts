@@ -52,7 +52,7 @@ test('20,000 files with all their fields are read', async () => {
   assert.match(await faultOf(JSON.stringify({ files: [...files, file(0)] })), /`files` should NOT have more than 20000/)
 })
 
-test('what is wrong is refused with its place, and nothing gets through where groups meet', async () => {
+test('a mistake is refused with its place, and nothing gets through where groups meet', async () => {
   const many = Array.from({ length: 150 }, (_, at) => JSON.stringify(file(at)))
   for (const [text, sentence] of [
     [`{"files":[${many.join(',')},{"file":5}]}`, /`files\.150\.file` should be string/],

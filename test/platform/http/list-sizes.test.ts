@@ -129,7 +129,7 @@ async function fill({ call, operator }: World, id: string, variables: number): P
 }
 
 onBothEngines(
-  'the heaviest projects: every row is in the page, none weighs more than the table says, each is whole by itself',
+  'the heaviest projects: every row is in the page, none weighs more than the table says, each is complete on its own',
   async (world) => {
     const { call, operator, credentials } = world
     await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { plan: 'enterprise' })
@@ -154,7 +154,7 @@ onBothEngines(
   },
 )
 
-test('settings that are too heavy together are refused by the name of the heaviest', () => {
+test('settings that are too heavy together are refused with the name of the heaviest', () => {
   const after = { light: 'x'.repeat(100), heavy: 'x'.repeat(900), middle: 'x'.repeat(500) }
   assert.throws(() => mustNotExceedSize({}, after, ['light', 'heavy', 'middle'], 1024), /`heavy`, with the settings/)
 })

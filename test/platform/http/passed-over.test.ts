@@ -11,10 +11,10 @@ import { onBothEngines } from '../../support/world.ts'
 
 const NARROWS = 'the rows are those of the account that it names'
 const TEAM_OF_ACCOUNT = 'it names the account; the slug of a row is another thing, and there are few rows'
-const OF_A_PERSON = 'the rows are those of a person; who sends it with every request looks for another account'
+const OF_A_PERSON = 'the rows are those of a user; a client that sends it with every request looks for another account'
 const WHO_ASKS = 'it says who asks; that of a row is where the row came from'
 
-/** By the list and the field of its rows: why the parameter of that name is no filter. */
+/** By the list and the field of its rows: why the parameter of that name is not a filter. */
 const REASONS: Record<string, string> = {
   'GET /v5/domains teamId': NARROWS,
   'GET /v9/projects/:idOrName/custom-environments slug': TEAM_OF_ACCOUNT,

@@ -39,7 +39,7 @@ test('numbers and booleans are read from their text, and a list is cut at its co
     assert.throws(() => read(bad), refused(/^Invalid request: /), bad)
 })
 
-test('what every object has is no parameter that somebody declared', () => {
+test('an inherited property of an object is not a declared parameter', () => {
   assert.deepEqual(readQuery(undefined, splitQuery('/path?toString=1')), {})
   assert.throws(
     () => rejectUnknownFilters({ query: Query }, splitQuery('/path?toString=1')),

@@ -47,7 +47,7 @@ onBothEngines(
     assert.deepEqual(
       left,
       Array.from({ length: 60 }, (_, at) => at),
-      'one that is refused for what it asks was counted, and says what is left',
+      'a request that is refused for its content is counted, and has the remaining number',
     )
     const malformed = await world.call.try('POST', '/v10/projects/web/env', { key: 1 })
     assert.equal(malformed.status, 400)
@@ -95,7 +95,7 @@ onBothEngines(
     const now = world.deps.clock.now()
     world.deps.clock.set(now + Number(refused.headers['retry-after']) * 1000)
     assert.equal((await put('D')).status, 201, 'Retry-After is long enough')
-    // A clock that was ahead holds nobody until it would have been right.
+    // A clock that was ahead limits no caller until the time that it had.
     for (const key of ['E', 'F']) await put(key)
     assert.equal((await put('G')).status, 429)
     world.deps.clock.set(now - 24 * 3_600_000)
@@ -115,7 +115,7 @@ onBothEngines(
     assert.equal((await world.call('GET', url)).status, 200)
     assert.equal((await second('GET', '/v9/projects')).status, 200)
     assert.equal((await mate.call('GET', url)).status, 200)
-    // The list is given from memory here, and counts all the same.
+    // The list comes from the cache here, and is still counted.
     assert.equal((await world.call('GET', url)).status, 200)
     for (const call of [world.call, mate.call]) assert.equal((await call.try('GET', url)).status, 429)
     assert.equal((await second.try('GET', '/v9/projects')).status, 429)
@@ -228,10 +228,10 @@ test('the number of counted owners is bounded: a million take no more memory tha
   assert.equal(takeNow(limiter, 'team_990000', 1)?.remaining, 0, 'ten thousand are known')
   assert.equal(takeNow(limiter, 'team_999999', 1)?.remaining, 0)
   assert.equal(takeNow(limiter, 'team_999999', 1)?.exceeded, true)
-  assert.equal(takeNow(limiter, 'team_5', 1)?.remaining, 1, 'forgotten: it begins anew')
+  assert.equal(takeNow(limiter, 'team_5', 1)?.remaining, 1, 'evicted: it starts again')
 })
 
-test('requests are counted in any order of their moments, and a clock that was set back begins anew', () => {
+test('requests are counted in any order of their times, and a clock that was set back starts again', () => {
   const limiter = createLimiter({ 'env-create': { total: 3, seconds: 60 } })
   const remaining = [100_000, 99_990, 100_005, 99_980].map((now) => takeNow(limiter, 'team', now))
   assert.deepEqual(

@@ -1,5 +1,5 @@
 /**
- * What was acknowledged is read back by whoever asks next: by the writer and by another person, on the instance that wrote it and on
+ * Acknowledged writes are read by the next request: by the writer and by another user, on the instance that wrote them and on
  * another one, while others ask for the same. On PostgreSQL with notifications that come 5 s late, or never. docs/architecture.md: Caching.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +20,7 @@ type Ask = (
   // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
 ) => Promise<{ status: number; text: string; body: any }>
 
-/** The same instances twice, as two people: each of these asks one instance as one person. */
+/** The same instances twice, for two users: each of these calls one instance as one user. */
 type Place = {
   first: Ask[]
   second: Ask[]
@@ -56,7 +56,7 @@ async function openInstances(t: TestContext, engine: Engine, url?: string): Prom
   }
 }
 
-/** Asks until the store answers: of a write that was not answered nobody knows whether it is there. */
+/** Repeats a request until the store responds: a write without a response may be stored or not. */
 async function insist(...[ask, method, url, body]: [Ask, ...Parameters<Ask>]): ReturnType<Ask> {
   for (let left = 20; ; left--) {
     const answer = await ask(method, url, body)
@@ -66,7 +66,7 @@ async function insist(...[ask, method, url, body]: [Ask, ...Parameters<Ask>]): R
   }
 }
 
-/** Writes one thing after another, and has each read by somebody somewhere as soon as it is acknowledged. Gives how many were read. */
+/** Writes one thing after another, and has each read by one of the users on one of the instances. Returns how many were read. */
 async function readWhatIsWritten({ first, second, teamId }: Place, worker: number, times: number): Promise<number> {
   const team = `teamId=${teamId}`
   const path = `/v9/projects/mine-${worker}`
@@ -108,7 +108,7 @@ async function readWhatIsWritten({ first, second, teamId }: Place, worker: numbe
   }
 }
 
-/** Takes access and gives it back: whoever is told that it ended is right, on every instance. */
+/** Ends access and restores it: a response that says that it ended is right, on every instance. */
 async function endAccess({ first, second, operator, teamId, secondId, newToken }: Place, times: number): Promise<void> {
   const list = (ask: Ask) => ask('GET', `/v9/projects?teamId=${teamId}`)
   const member = `/operator/v1/teams/${teamId}/members/${secondId}`

@@ -1,4 +1,4 @@
-/** What is remembered is never stale: every write of the whole table, every sweep, and time. docs/architecture.md: Caching. */
+/** No cached response is stale: every write of the whole table, every sweep, and time. docs/architecture.md: Caching. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
@@ -24,7 +24,7 @@ async function questionsOf(world: World, samples: Samples): Promise<(() => Promi
   await world.join(member, 'MEMBER')
   const { token } = (await world.operator('POST', '/operator/v1/tokens', { userId: samples.mateId })).body
   const callers: [Call, string, string[]][] = [
-    // Whose role the table changes, and whom it removes.
+    // The members whose role the table changes, and those that it removes.
     [world.as(token), `&teamId=${teamId}`, ['of-team']],
     [world.call, '', ['web', 'other', 'sample', 'gift']],
     [world.call, `&teamId=${teamId}`, ['of-team']],
@@ -53,7 +53,7 @@ async function ask(questions: (() => Promise<ApiResponse>)[]): Promise<string[]>
   return answers
 }
 
-/** Asks as it is remembered, then anew, and compares. */
+/** Compares cached responses with rebuilt ones. */
 async function mustBeFresh(world: World, questions: (() => Promise<ApiResponse>)[], after: string): Promise<void> {
   const warm = await ask(questions)
   world.deps.db.refreshSnapshot()
@@ -91,7 +91,7 @@ onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
   assert.equal((await soon.try('GET', '/v9/projects/web')).status, 401)
 })
 
-onSqlite('what says who may see what ends with a change of it, each by itself', async (world) => {
+onSqlite('a change of any one setting of access invalidates the responses that depend on it', async (world) => {
   const samples = await seedSamples(world)
   const app = await seedIntegration(world, { slug: 'reader' })
   const installed = await seedInstallation(world, { app }, { teamId: undefined, projects: [samples.projectId] })
@@ -154,7 +154,7 @@ onSqlite('every remembered route is given from memory, and another account chang
   assert.equal(found.size, known + 1, 'a write to another project ends the answer of this one')
 })
 
-onSqlite('an answer with a value in clear is not kept', async (world) => {
+onSqlite('a response with a decrypted value is not cached', async (world) => {
   const samples = await seedSamples(world)
   const secret = 'a-plain-value-that-is-shown-in-clear'
   const plain = { key: 'PLAIN', value: secret, type: 'plain', target: ['production'] }

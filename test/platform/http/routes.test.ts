@@ -1,4 +1,4 @@
-/** What holds for every endpoint, once, from the route table: who is let in, and at which paths. */
+/** What holds for every endpoint, once, from the route table: which callers it accepts, and at which paths. */
 
 import assert from 'node:assert/strict'
 import { unversionedPath } from '../../../src/platform/http/route.ts'
@@ -239,7 +239,7 @@ onBothEngines(
       for (const prefix of ['/v0', '/v14', '/operator/v1', ...NOT_NOW])
         assert.equal(await status(prefix), 404, route.path)
     }
-    // Pages are for people, who write neither.
+    // Pages are for browsers, which write neither.
     for (const { method, path } of SCREENS) {
       const url = path.replaceAll(/:\w+/g, 'some')
       for (const prefix of ['/v1', '/now', '/v1/now'])

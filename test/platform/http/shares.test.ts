@@ -1,4 +1,4 @@
-/** The accounts that one person holds share the turns of one account, and their number has an end. docs/limits.md: Budgets, Rationale. */
+/** The accounts that one user owns share the turns of one account, and their number is limited. docs/limits.md: Budgets, Rationale. */
 import assert from 'node:assert/strict'
 import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
@@ -12,7 +12,7 @@ async function makeTeam(person: Person, slug: string): Promise<string> {
   return made.body.id
 }
 
-/** Makes another person OWNER of a team by an invitation that they accept. */
+/** Makes another user OWNER of a team with an invitation that they accept. */
 async function handOver(giver: Person, team: string, taker: Person): Promise<ApiResponse> {
   const path = `/v1/teams/${team}/members` as const
   const invited = await giver.call('POST', path, { uid: taker.id, role: 'OWNER' })
@@ -21,7 +21,7 @@ async function handOver(giver: Person, team: string, taker: Person): Promise<Api
   return taker.call.try('POST', `${path}/teams/join`, { inviteCode })
 }
 
-/** Lists the projects of accounts, all at once, and gives how many were told to wait. No list is one that was given before. */
+/** Lists the projects of accounts, all at once, and returns how many got 429. No list was requested before. */
 async function refusedOf(lists: readonly [person: Person, team: string][]): Promise<number> {
   const answers = await Promise.all(
     lists.flatMap(([{ call }, team]) =>
@@ -34,7 +34,7 @@ async function refusedOf(lists: readonly [person: Person, team: string][]): Prom
 }
 
 onBothEngines(
-  'teams of one person take the turns of one account; teams of several persons have their own',
+  'teams of one user take the turns of one account; teams of several users have their own',
   async (world) => {
     const [one, two, three] = [await world.user('one'), await world.user('two'), await world.user('three')]
     const mine: [Person, string][] = []
@@ -49,7 +49,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('whoever is made OWNER without their consent shares nothing with the team', async (world) => {
+onBothEngines('a user who is made OWNER without their consent shares nothing with the team', async (world) => {
   const [attacker, victim] = [await world.user('attacker'), await world.user('victim')]
   const team = await makeTeam(attacker, 'heavy')
   const path = `/v1/teams/${team}/members` as const
@@ -67,7 +67,7 @@ onBothEngines('whoever is made OWNER without their consent shares nothing with t
   )
 })
 
-onBothEngines('a person is OWNER of 20 teams at the most, also when others hand theirs over', async (world) => {
+onBothEngines('a user is OWNER of at most 20 teams, also when others hand theirs over', async (world) => {
   const [one, two] = [await world.user('one'), await world.user('two')]
   const teams: string[] = []
   for (let n = 0; n < 20; n++) teams.push(await makeTeam(one, `one-${n}`))

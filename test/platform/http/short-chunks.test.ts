@@ -25,7 +25,7 @@ test('chunks of every length are one body, in their order', async () => {
   }
 })
 
-test('half a million chunks of one byte take less than 40 MB, with what is not collected yet', async () => {
+test('half a million chunks of one byte take less than 40 MB, including uncollected garbage', async () => {
   const before = process.memoryUsage()
   let most = 0
   const chunks = function* () {

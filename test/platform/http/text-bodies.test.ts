@@ -1,4 +1,4 @@
-/** What stands around a body or an answer: byte order marks, codings, the scheme of a 401, and the sentence for a union. docs/spec/decisions.md: Errors, limits, versions. */
+/** Byte order marks, codings, the scheme of a 401, and the message for a union. docs/spec/decisions.md: Errors, limits, versions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REFUSALS, type RefusalKey } from '../../../src/errors.ts'
@@ -17,7 +17,7 @@ test('every refusal of 401 names its scheme, and no other refusal does', () => {
   }
 })
 
-onBothEngines('a 401 asks for a bearer token, and says when the one that was sent is no good', async (world) => {
+onBothEngines('a 401 asks for a bearer token, and says when the one that was sent is not valid', async (world) => {
   for (const path of ['/v9/projects', '/v2/user'] as const) {
     const none = await world.as(undefined).try('GET', path)
     assert.deepEqual([none.status, none.headers['www-authenticate']], [401, 'Bearer realm="berth"'])

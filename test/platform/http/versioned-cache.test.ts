@@ -95,7 +95,7 @@ test('a list shows what was acknowledged by another instance, whatever was chang
       const { status, text } = await one.as(one.credentials.token).try(method, url, body)
       assert.ok(status < 300, `${method} ${url}: ${text}`)
       const after = await asked('GET', LIST)
-      // A list of 21 is made anew each time.
+      // A list of 21 is built again each time.
       const { projects } = (await asked('GET', '/v9/projects?limit=21')).body
       assert.deepEqual(after.body.projects, projects.slice(0, 20), `${method} ${url}`)
     }

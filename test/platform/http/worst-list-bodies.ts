@@ -14,12 +14,12 @@ function listOf(count: number, make: (at: number) => string): string {
 const SHA = 'a'.repeat(40)
 const BODIES: Readonly<Record<string, (share: number) => string>> = {
   files: (share) => listOf(share * 20_000, (at) => `{"file":"f${at}","size":${at},"mode":33188,"sha":"${SHA}"}`),
-  'fields that nobody knows': (share) => listOf(share * 20_000, (at) => `{"file":"f${at}","a":1,"b":2,"c":3,"d":[]}`),
-  'values that are no files': (share) => listOf(share * 290_000, () => '1'),
+  'unknown fields': (share) => listOf(share * 20_000, (at) => `{"file":"f${at}","a":1,"b":2,"c":3,"d":[]}`),
+  'values that are not files': (share) => listOf(share * 290_000, () => '1'),
   'one item of quotes': (share) => listOf(1, () => `{"file":"f","data":"${'\\"'.repeat(share * 4 * MIB - 20)}"}`),
   'one item of text': (share) => listOf(1, () => `{"file":"f","data":"${'é'.repeat(share * 4 * MIB - 20)}"}`),
   spaces: (share) => `{"files":[${' '.repeat(share * 8 * MIB - 20)}]}`,
-  'white space beside the list': (share) => `{"files":[1]${' '.repeat(share * 8 * MIB - 20)}}`,
+  'white space next to the list': (share) => `{"files":[1]${' '.repeat(share * 8 * MIB - 20)}}`,
   'strings without an end': (share) => `{"files":["${'\\'.repeat(share * 8 * MIB - 20)}`,
   'lists of its name': (share) => `{${'"files":[{}],'.repeat(share * 70_000)}"a":1}`,
   brackets: (share) => `{"files":[${'[],'.repeat(share * 140_000)}`,

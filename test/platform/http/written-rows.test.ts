@@ -1,4 +1,4 @@
-/** What one request may write and tell: variables are counted, and many of them are one event. docs/limits.md; docs/webhooks.md. */
+/** What one request may write and report: variables are counted, and many of them are one event. docs/limits.md; docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -51,7 +51,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an account writes so many variables a minute, and a request that would be over it writes none',
+  'an account writes a limited number of variables a minute, and a request above the limit writes none',
   async (world) => {
     await open(world)
     assert.equal((await world.call('POST', URL, variables(6))).status, 201)
@@ -67,7 +67,7 @@ onBothEngines(
       rows.map(({ version }) => version),
       Array(6).fill(1),
     )
-    // What is left can still be taken: four.
+    // The remaining four can still be written.
     assert.equal((await world.call('POST', URL, variables(4, 'again'))).status, 201)
     const { envs } = (await world.call('GET', '/v9/projects/web/env')).body
     for (const [method, path, body] of [
@@ -140,7 +140,7 @@ onBothEngines('an upsert of a thousand variables lets others read in between', a
 })
 
 onBothEngines(
-  'many upserts at once end as if each came by itself: some grow, some shrink, some split',
+  'many concurrent upserts end as if they ran one at a time: some grow, some shrink, some split',
   async (world) => {
     await open(world)
     const item = (key: string, value: string, target: string[], type = 'plain') => ({ key, value, target, type })
@@ -194,7 +194,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('an upsert that would be over the limit names it, and the others of its request stand', async (world) => {
+onBothEngines('an upsert above the limit names it, and the others of its request are committed', async (world) => {
   await open(world)
   const item = (key: string, bytes: number) => ({
     key,

@@ -32,7 +32,7 @@ for (const engine of ENGINES) {
       assert.equal((await other.call('POST', '/v10/projects', { name: 'p' })).status, 200)
     })
 
-  test(`a person sends so many letters in a day, whoever they are to [${engine}]`, async (t) => {
+  test(`a user sends a limited number of letters a day, to all recipients together [${engine}]`, async (t) => {
     const world = await openWorld(engine, { BERTH_RATE_LIMITS: '{"letters-sent": 3}' })
     t.after(() => world.close())
     const path = `/v1/teams/${world.credentials.teamId}/members` as const
@@ -45,7 +45,7 @@ for (const engine of ENGINES) {
   })
 }
 
-onBothEngines('a person has a hundred sessions, and the oldest ends for a newer one', async (world) => {
+onBothEngines('a user has at most 100 sessions, and the oldest ends for a newer one', async (world) => {
   const { deps, credentials } = world
   const now = deps.clock.now()
   const begin = (userId: string, at: number) =>

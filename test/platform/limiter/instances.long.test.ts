@@ -100,7 +100,7 @@ function isNear(accepted: number | undefined, total: number, what: string): void
   assert.ok(accepted! >= 0.8 * total, `${what}: only ${accepted} of ${total}`)
 }
 
-test('four instances give at most 1.1 of one limit, and ask the database seldom', {
+test('four instances give at most 1.1 of one limit, and ask the database rarely', {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   const set = await startAll(t)
@@ -184,7 +184,7 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
     assert.deepEqual(await askAll(all, 6, 6, wrong), { 401: 10, 429: 14 })
   })
 
-  await t.test('wrong passwords are counted as by one, and a right one gives back what it took', async () => {
+  await t.test('wrong passwords are counted as by one instance, and a right one refunds what it consumed', async () => {
     const attempt = async (one: Pick<RunningService, 'address'>) => {
       const page = await say(one, 'GET', '/sign-in')
       const cookie = page.headers

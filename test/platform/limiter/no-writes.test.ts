@@ -40,7 +40,7 @@ async function usedOf(world: World, accountId: string): Promise<number> {
 }
 
 onBothEngines(
-  'a database that takes no writes stops no read; an instance counts for itself then, and tells it later',
+  'a database that takes no writes stops no read; an instance counts for itself then, and reports it later',
   async (world) => {
     await seedProject(world, 'web')
     const read = async () => (await world.call.try('GET', '/v9/projects/web/env')).status
@@ -80,7 +80,7 @@ onBothEngines(
       await setReadOnly(world, false)
       // Until then it does not ask the database.
       await sleep(ASKED_AGAIN_MS)
-      assert.equal(await read(world.call), 200, 'and tells that it gave out eleven')
+      assert.equal(await read(world.call), 200, 'and reports that it gave out eleven')
       const there = callerOf(other, world.credentials.token)
       const statuses = []
       for (let at = 0; at < 15; at++) statuses.push(await read(there))

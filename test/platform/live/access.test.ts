@@ -1,4 +1,4 @@
-/** Who still hears of changes when the store does not answer. docs/console.md: Live updates. */
+/** Subscriptions to changes when the store does not respond. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Queries } from '../../../src/platform/db/db.ts'

@@ -1,4 +1,4 @@
-/** A domain ticks by itself on the open page, in a real Chromium, when it is proven: on PostgreSQL by another instance. docs/console.md: Live updates. */
+/** An open page in a real Chromium shows that a domain was verified: on PostgreSQL by another instance. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { claim } from '../../support/worlds/domain-world.ts'
 
 const chromium = findChromium()
 
-/** The service of the page, and the one that proves: another instance where there may be one. */
+/** The service of the page, and the one that verifies: another instance where there may be one. */
 async function openInstances(engine: Engine, BERTH_DNS_SERVERS: string): Promise<[World, World]> {
   if (engine === 'sqlite') {
     const world = await openWorld(engine, { BERTH_DNS_SERVERS })
@@ -25,7 +25,7 @@ async function openInstances(engine: Engine, BERTH_DNS_SERVERS: string): Promise
 }
 
 for (const engine of ENGINES) {
-  test(`a domain ticks on the open page when it is proven elsewhere [${engine}]`, { timeout: 300_000 }, async (t) => {
+  test(`an open page shows that a domain was verified elsewhere [${engine}]`, { timeout: 300_000 }, async (t) => {
     if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'domains that tick on an open page'))
     // The browser goes first, so that nothing waits for its connections.
     const browser = await openChromium(chromium)

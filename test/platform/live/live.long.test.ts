@@ -1,4 +1,4 @@
-/** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live updates. */
+/** Live pages in a real Chromium: an open page shows writes from elsewhere, and keeps what its user did there. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
@@ -44,18 +44,18 @@ for (const engine of ENGINES) {
       await add('SECOND')
       await shows('SECOND')
 
-      // What is being typed is not taken away, and the page follows again once it is gone.
+      // Text that is being typed is not lost, and the page follows again once it is deleted.
       await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<input id="typing">')`)
       await page.fill('#typing', 'half a sentence')
       await add('THIRD')
-      // The page may not be shown anew. Without something that is typed it would be after a second.
+      // The page must not refresh. Without typed text it would after a second.
       await new Promise((done) => setTimeout(done, 2500))
       assert.equal(await page.inputValue('#typing'), 'half a sentence')
       assert.ok(!(await textOf()).includes('THIRD'))
       await page.fill('#typing', '')
       await shows('THIRD')
 
-      // What the page asks by itself is no use of the session.
+      // Automatic requests of the page do not count as use of the session.
       const usedAt = async () => {
         const row = await world.deps.db.read.selectFrom('session').select('used_at').executeTakeFirstOrThrow()
         return row.used_at
@@ -80,7 +80,7 @@ for (const engine of ENGINES) {
       await page.evaluate(SEE('visible'))
       await shows('FIFTH')
 
-      // From page to page the stream goes with the person.
+      // The stream follows the user from page to page.
       await page.click(`a[href="${home}/projects/web"]`)
       await eventually(async () => (await usedAt()) > used)
       await eventually(async () => (await page.textContent('h1')) === 'web')

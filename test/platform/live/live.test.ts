@@ -1,4 +1,4 @@
-/** Open pages hear of what changes on them, and of nothing else. docs/console.md: Live updates. */
+/** Open pages are notified of what changes on them, and of nothing else. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -30,11 +30,11 @@ const addVariable = async (world: World) => {
   const added = await world.call('POST', '/v10/projects/web/env?upsert=true', variable)
   assert.equal(added.status, 201, added.text)
 }
-/** Waits until the stream was told so many times. */
+/** Waits until the stream has received this many notifications. */
 const told = (stream: Stream, times: number) => eventually(async () => stream.told.length >= times)
 
 onBothEngines(
-  'a variable added through the API is told to the open page, by name and id alone (a bound on time)',
+  'a variable added through the API is sent to the open page, by name and id alone (a bound on time)',
   async (world, t) => {
     const { origin, client, account, page, id } = await openPages(world)
     const stream = await openEventStream(t, origin, client, `${page}/variables`)
@@ -53,7 +53,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('what is on another page, or of another account, is not told', async (world, t) => {
+onBothEngines('a page is not notified of changes of another page or another account', async (world, t) => {
   const { origin, client, page, id } = await openPages(world)
   const rival = await world.user('rival')
   const stream = await openEventStream(t, origin, client, page)
@@ -68,7 +68,7 @@ onBothEngines('what is on another page, or of another account, is not told', asy
 })
 
 onBothEngines(
-  'a page is told at once of what has changed since it was read, and of nothing that it shows',
+  'a page is notified at once of what has changed since it was read, and of nothing that it already shows',
   async (world, t) => {
     const { origin, client, page } = await openPages(world)
     const previous = stampOf((await client.get(page)).text)
@@ -88,7 +88,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the changes of a second are told together', async (world, t) => {
+onBothEngines('the changes of a second are sent together', async (world, t) => {
   const { origin, client, page } = await openPages(world)
   const stream = await openEventStream(t, origin, client, page)
   const before = performance.now()
@@ -98,13 +98,13 @@ onBothEngines('the changes of a second are told together', async (world, t) => {
     await sleep(25)
   }
   const seconds = (performance.now() - before) / 1000
-  // Those that came since the first one are told together, and then nothing more.
+  // Those that came since the first one are sent together, and then nothing more.
   await sleep(1100)
   await told(stream, 2)
   assert.ok(stream.told.length <= seconds / 0.8 + 2, `${stream.told.length} times in ${seconds} s`)
 })
 
-onBothEngines('whoever has left the team, and whoever signed out, is told nothing more', async (world, t) => {
+onBothEngines('a user who left the team or signed out gets no more notifications', async (world, t) => {
   const { origin } = await openPages(world)
   const { teamId } = world.credentials
   const team = `teamId=${teamId}`
@@ -141,7 +141,7 @@ onBothEngines('whoever has left the team, and whoever signed out, is told nothin
   assert.equal(owner.isOver(), false)
 })
 
-onBothEngines('whoever may not read projects is told no name of one', async (world, t) => {
+onBothEngines('a member who may not read projects gets no name of one', async (world, t) => {
   const { origin } = await openPages(world)
   const { teamId } = world.credentials
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'shared' })).body
@@ -166,7 +166,7 @@ onBothEngines('whoever may not read projects is told no name of one', async (wor
   assert.equal((await openEventStream(t, origin, client, '/console/t/team/projects/shared', 'x.0')).status, 404)
 })
 
-onBothEngines('a page whose project was deleted is told once, and its stream ends', async (world, t) => {
+onBothEngines('a page whose project was deleted is notified once, and its stream ends', async (world, t) => {
   const { origin, client, page } = await openPages(world)
   const stream = await openEventStream(t, origin, client, page)
   assert.equal((await world.call('DELETE', '/v9/projects/web')).status, 204)
@@ -177,12 +177,12 @@ onBothEngines('a page whose project was deleted is told once, and its stream end
   )
 })
 
-onBothEngines('a stream needs a session and a page of the person, and HEAD opens none', async (world, t) => {
+onBothEngines('a stream needs a session and a page of its user, and HEAD opens none', async (world, t) => {
   const { origin, client, account } = await openPages(world)
   const rival = await world.user('rival')
   await rival.call('POST', '/v10/projects', { name: 'theirs' })
   const none = await openEventStream(t, origin, openClient(world), account, 'x.0')
-  // Led to the page of the sign-in, the browser would complain that it is no stream.
+  // After a redirect to the sign-in, the browser would complain that the response is not a stream.
   assert.equal(none.status, 204)
   for (const page of [
     '/console/t/rival',
@@ -201,7 +201,7 @@ onBothEngines('a stream needs a session and a page of the person, and HEAD opens
 })
 
 onBothEngines(
-  'a person has a hundred pages that follow; the oldest gives way, is told why, and takes nothing of a mate',
+  'a user has at most 100 pages with live updates; the oldest is closed with a reason, and a teammate loses nothing',
   async (world, t) => {
     const { origin, client } = await openPages(world)
     const mate = await world.user('mate')
@@ -234,7 +234,9 @@ onBothEngines('a page that answers a form does not follow, and a page without th
   assert.doesNotMatch((await openClient(world).get('/sign-in')).text, /berth-live/)
 })
 
-test('a page hears of what another instance wrote (a bound on time) [postgres]', { timeout: 300_000 }, async (t) => {
+test('a page is notified of what another instance wrote (a bound on time) [postgres]', {
+  timeout: 300_000,
+}, async (t) => {
   const DATABASE_URL = await newDatabase()
   const one = await openWorld('postgres', { DATABASE_URL })
   const other = await openWorld('postgres', { DATABASE_URL, BERTH_KEYS: join(one.folder, 'keys.json') })
@@ -243,7 +245,7 @@ test('a page hears of what another instance wrote (a bound on time) [postgres]',
     const heard: ChangedTopics[] = []
     other.deps.db.changes.onInvalidate((changed) => heard.push(changed))
     const { client, page, id } = await openPages(one)
-    // All of the project was told: of a new one the list is told last.
+    // The whole project was notified: of a new one the list comes last.
     await eventually(() => heard.flat().some((subject) => subject.startsWith('projects ')))
     const origin = await other.listen()
     const asked: Client = { ...client, get: (url) => openedOn(other, client, url) }

@@ -1,4 +1,4 @@
-/** Which pages are told next, and which give way. docs/console.md: Live updates. */
+/** Which pages are notified next, and which are closed. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Topic } from '../../../src/platform/db/change-feed.ts'
@@ -9,7 +9,7 @@ type Page = { owner: string; userId: string; topics: readonly Topic[] }
 const page = (owner = 'one', userId = `of ${owner}`): Page => ({ owner, userId, topics: [`account ${owner}`] })
 const pagesOf = (count: number, owner?: string) => Array.from({ length: count }, () => page(owner))
 
-test('a page is told at once, and then every 0.8 s', () => {
+test('a page is notified at once, and then every 0.8 s', () => {
   const turns = createNotificationQueue<Page>()
   const only = page()
   const timesBetween = (fromMs: number, toMs: number) => {
@@ -25,7 +25,7 @@ test('a page is told at once, and then every 0.8 s', () => {
   assert.equal(timesBetween(800, 850), 1)
 })
 
-test('of the pages of an account twenty are told within half a second and then two a second, each in its turn', () => {
+test('of the pages of an account twenty are notified within half a second and then two a second, each in its turn', () => {
   const turns = createNotificationQueue<Page>()
   const pages = pagesOf(50)
   const told = new Map<Page, number>()
@@ -37,7 +37,7 @@ test('of the pages of an account twenty are told within half a second and then t
   const sum = [...told.values()].reduce((all, times) => all + times, 0)
   assert.ok(sum >= 135 && sum <= 140, `${sum}`)
   assert.equal(told.size, 50)
-  assert.ok(Math.max(...told.values()) <= 4, 'none is told much more often than others')
+  assert.ok(Math.max(...told.values()) <= 4, 'none is notified much more often than others')
 })
 
 test('an account that rests gets no more than its twenty at once', () => {
@@ -51,7 +51,7 @@ test('an account that rests gets no more than its twenty at once', () => {
   assert.ok(told <= 41, `${told}`)
 })
 
-test('all pages together are told fifty a second and few at once, and accounts take turns', () => {
+test('all pages together get fifty notifications a second, few at once, and accounts take turns', () => {
   const turns = createNotificationQueue<Page>()
   for (const one of pagesOf(500, 'loud')) turns.add(one)
   for (let n = 0; n < 300; n++) turns.add(page(`account ${n}`))
@@ -63,7 +63,7 @@ test('all pages together are told fifty a second and few at once, and accounts t
   assert.equal(later, 50)
 })
 
-test('a page that is closed while it waits is not told', () => {
+test('a page that is closed while it waits is not notified', () => {
   const turns = createNotificationQueue<Page>()
   const [one, other] = [page(), page()]
   turns.add(one)
@@ -75,7 +75,7 @@ test('a page that is closed while it waits is not told', () => {
 
 const LIMITS = { ofAll: 6, ofAccount: 4, ofPerson: 100 }
 
-test('pages of one account and of all are bounded, and the account with most gives way with its oldest', () => {
+test('pages of one account and of all are bounded, and the account with most loses its oldest', () => {
   const pages = createSubscriptions<Page>(LIMITS)
   const first = page('large')
   const inTheWay = (owner: string) => pages.inTheWayOf(page(owner))?.page
@@ -94,7 +94,7 @@ test('pages of one account and of all are bounded, and the account with most giv
   assert.equal(pages.has('account large'), false)
 })
 
-test('a person has so many pages in all accounts, and gives way with their own oldest one', () => {
+test('the pages of a user in all accounts are limited, and their own oldest one is closed', () => {
   const pages = createSubscriptions<Page>({ ofAll: 100, ofAccount: 100, ofPerson: 3 })
   const mine = ['one', 'other', 'one'].map((owner) => page(owner, 'me'))
   const theirs = page('one', 'mate')
@@ -107,7 +107,7 @@ test('a person has so many pages in all accounts, and gives way with their own o
   assert.equal(inTheWay('me'), undefined)
 })
 
-test('in a full account whoever has most pages gives way, and nobody loses one to somebody who has more', () => {
+test('in a full account the user with most pages loses one, and never to a user who has more', () => {
   const pages = createSubscriptions<Page>(LIMITS)
   const few = page('one', 'few')
   const many = [1, 2, 3].map(() => page('one', 'many'))
@@ -117,7 +117,7 @@ test('in a full account whoever has most pages gives way, and nobody loses one t
     assert.equal(full.page, many[0], userId)
     assert.match(full.why, /^The account has 1000 pages with live updates open/)
   }
-  // When all are too many, it is the person who has most in the account that has most.
+  // Above the limit of all pages, it is the user with most pages in the account with most pages.
   for (const one of pagesOf(2, 'small')) pages.add(one)
   const full = pages.inTheWayOf(page('new'))!
   assert.equal(full.page, many[0])

@@ -1,4 +1,4 @@
-/** How letters reach mail servers with certificates as people have them, such as Debian's Postfix with its own. docs/operations.md: Email. */
+/** Mail servers with certificates as they are in use, such as Debian's Postfix with its own, get letters. docs/operations.md: Email. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
@@ -29,7 +29,7 @@ function settingsOf(BERTH_SMTP_URL: string, BERTH_SMTP_TLS = 'auto') {
   return readConfig({ BERTH_SMTP_URL, BERTH_SMTP_TLS, BERTH_MAIL_FROM: 'berth@example.com' }).mail
 }
 
-test('the table of what is encrypted and verified, by the host, the password and BERTH_SMTP_TLS', () => {
+test('the table of encrypted and verified connections, by the host, the password and BERTH_SMTP_TLS', () => {
   for (const [url, choice, mayEncrypt, mustEncrypt, mustVerify] of RULES)
     assert.deepEqual(settingsOf(url, choice).smtp!.tls, { mayEncrypt, mustEncrypt, mustVerify }, `${url} ${choice}`)
   for (const url of ['smtps://localhost', `smtp://${LOGIN}@mail.example.com`])

@@ -397,7 +397,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a person gets a limited number of letters a day, apart from those that somebody asked for, and one a day with the same news of a topic',
+  'a user gets a limited number of letters a day, requested ones not counted, and one a day with the same news of a topic',
   async (world) => {
     const began = world.deps.clock.now()
     const columns = ['recipient', 'subject', 'asked', 'due_at'] as const
@@ -412,7 +412,7 @@ onBothEngines(
       ['told 3', 1],
     ])
     await queue(world, { topic: 'scopes oac_1', news: 'more', subject: 'news' })
-    assert.deepEqual((await due()).slice(1), [['news', 0]], 'news are told at once, and say all')
+    assert.deepEqual((await due()).slice(1), [['news', 0]], 'news are sent at once, and say all')
     await queue(world, { topic: 'scopes oac_2' })
     await queue(world, { topic: 'scopes oac_1', recipient: 'bob@example.com' })
     assert.equal((await waiting()).length, 4)

@@ -1,4 +1,4 @@
-/** What people chose stands in letters as one line, and never where the words of the service stand. */
+/** Names that users chose are one line in letters, and never stand where the words of the service do. */
 import assert from 'node:assert/strict'
 import { Email, isEmail } from '../../../src/accounts/accounts/schema.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
@@ -40,7 +40,7 @@ onBothEngines('a name is visible characters in one line', async (world) => {
     assert.equal((await rename(good)).status, 200, good)
 })
 
-onBothEngines('nobody is invited to an address that letters do not go to', async (world) => {
+onBothEngines('no user is invited to an address that letters do not go to', async (world) => {
   const path = `/v1/teams/${world.credentials.teamId}/members` as const
   const bad = [
     '<b>@x.example',

@@ -104,7 +104,7 @@ const PROMISED: Record<string, Promised> = {
       }
     },
   },
-  'somebody is invited': {
+  'a user is invited': {
     from: 'src/accounts/members/invitations.ts',
     subject: /^Invitation to the team/,
     async open(world) {
@@ -161,7 +161,7 @@ const PROMISED: Record<string, Promised> = {
   },
 }
 
-/** TABLE who writes letters beside, each with the test that has them. */
+/** TABLE other code that writes letters, each with the test that has them. */
 const ELSEWHERE: Record<string, string> = {
   'src/integrations/deliveries/overflow.ts': 'a topic without news: mail.test.ts has a second letter about a topic',
   'src/integrations/drains/ingest.ts': 'a topic without news: mail.test.ts has a second letter about a topic',
@@ -213,22 +213,28 @@ onBothEngines('a letter that was held back is posted the day after, and not befo
   assert.equal(await sent(), 2)
 })
 
-onBothEngines('where a team has no OWNER left, every member is told, and the operator what to do', async (world) => {
-  const { teamId, userId } = world.credentials
-  const { installed, ada } = await openTeam(world)
-  const [bob, eve] = [await world.user('bob'), await world.user('eve')]
-  await world.join(bob, 'DEVELOPER')
-  await world.join(eve, 'VIEWER')
-  await setRole(world, ada.id, 'OWNER')
-  await ok(world.operator('DELETE', `/operator/v1/teams/${teamId}/members/${userId}`))
-  // Whom others made OWNER may leave as the last one.
-  await ok(ada.call('DELETE', `/v1/teams/${teamId}/members/${ada.id}?teamId=${teamId}`))
-  const disabled = (await readQueuedMail(world)).filter(({ subject }) => /are disabled/.test(subject))
-  assert.deepEqual(disabled.map(({ recipient }) => recipient).sort(), ['bob@example.com', 'eve@example.com'])
-  for (const { body_text } of disabled) assert.match(body_text, /no OWNER who can sign in.*team member add/s)
-  const report = await world.operator('GET', '/operator/v1/report')
-  assert.equal(report.status, 200, report.text)
-  assert.match(report.text, /has no OWNER who can become its owner: berth team member add team USER --role OWNER/)
-  const row = world.deps.db.read.selectFrom('configuration').select('disabled_at')
-  assert.notEqual((await row.where('id', '=', installed.configuration.id).executeTakeFirstOrThrow()).disabled_at, null)
-})
+onBothEngines(
+  'where a team has no OWNER left, every member is notified, and the operator gets what to do',
+  async (world) => {
+    const { teamId, userId } = world.credentials
+    const { installed, ada } = await openTeam(world)
+    const [bob, eve] = [await world.user('bob'), await world.user('eve')]
+    await world.join(bob, 'DEVELOPER')
+    await world.join(eve, 'VIEWER')
+    await setRole(world, ada.id, 'OWNER')
+    await ok(world.operator('DELETE', `/operator/v1/teams/${teamId}/members/${userId}`))
+    // A member whom others made OWNER may leave as the last one.
+    await ok(ada.call('DELETE', `/v1/teams/${teamId}/members/${ada.id}?teamId=${teamId}`))
+    const disabled = (await readQueuedMail(world)).filter(({ subject }) => /are disabled/.test(subject))
+    assert.deepEqual(disabled.map(({ recipient }) => recipient).sort(), ['bob@example.com', 'eve@example.com'])
+    for (const { body_text } of disabled) assert.match(body_text, /no OWNER who can sign in.*team member add/s)
+    const report = await world.operator('GET', '/operator/v1/report')
+    assert.equal(report.status, 200, report.text)
+    assert.match(report.text, /has no OWNER who can become its owner: berth team member add team USER --role OWNER/)
+    const row = world.deps.db.read.selectFrom('configuration').select('disabled_at')
+    assert.notEqual(
+      (await row.where('id', '=', installed.configuration.id).executeTakeFirstOrThrow()).disabled_at,
+      null,
+    )
+  },
+)

@@ -1,10 +1,10 @@
-/** Letters that somebody has sent to others count for the sender. docs/limits.md. */
+/** Letters that a user causes to others count for the sender. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENGINES, openWorld } from '../../support/world.ts'
 
 for (const engine of ENGINES)
-  test(`inviting and taking back uses up nobody's letters: neither for a password nor of other teams [${engine}]`, async (t) => {
+  test(`inviting and revoking uses up no letters of others: neither for a password nor of other teams [${engine}]`, async (t) => {
     const world = await openWorld(engine, { BERTH_RATE_LIMITS: 'on' })
     t.after(() => world.close())
     const [victim, attacker] = [await world.user('victim'), await world.user('attacker')]

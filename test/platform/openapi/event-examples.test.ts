@@ -1,4 +1,4 @@
-/** The examples of the events, of /docs and of the OpenAPI document, are what a receiver gets. `npm run examples` writes them anew after a change of a payload. */
+/** The examples of events, of /docs and of the OpenAPI document, are real deliveries. Rewrite them after a change: `npm run examples`. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -26,7 +26,7 @@ function closed(schema: unknown): unknown {
 }
 
 onBothEngines(
-  'each event arrives as its example says, and with no field that its schema lacks; npm run examples writes them anew',
+  'each event arrives as its example says, and with no field that its schema lacks; npm run examples rewrites them',
   async (world, t) => {
     const told = await tellEvents(world, t, dns)
     assert.deepEqual(Object.keys(told).toSorted(), EVENT_NAMES.toSorted())

@@ -1,4 +1,4 @@
-/** The story by which the examples of the events are made: each kind of event happens in a team, and a receiver of the team's webhook gets it. */
+/** The story that the examples of the events come from: each kind of event happens in a team, and a receiver of its webhook gets it. */
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../../src/events.ts'
 import { runTimer } from '../../../src/timers.ts'
@@ -12,13 +12,13 @@ import { claim, verifyAllClaims } from '../../support/worlds/domain-world.ts'
 import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 import { setRole } from '../../support/worlds/team-installation.ts'
 
-/** What the story needs beside its DNS server. */
+/** What the story needs in addition to its DNS server. */
 export const STORY = { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1', BERTH_PUBLIC_URL: 'https://berth.example.com' }
 
 /** Each body that arrived, by `type`. */
 export type Told = Record<string, object[]>
 
-/** Tells the story, and gives what the receiver got, in the order in which it happened. `dns`: where the world looks names up. */
+/** Runs the story, and returns what the receiver got, in the order in which it happened. `dns`: where the world looks names up. */
 export async function tellEvents(world: World, t: Cleanup, dns: DnsServer): Promise<Told> {
   const hook = await receiver(t)
   const team = callWith(world.call, `teamId=${world.credentials.teamId}`)

@@ -1,4 +1,4 @@
-/** The examples of all operations, of /docs and of the OpenAPI document, are what a service answers. `npm run examples` writes them anew after a change of an answer. */
+/** The examples of all operations, of /docs and of the OpenAPI document, are real responses. Rewrite them after a change: `npm run examples`. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -18,7 +18,7 @@ import { readJson, tellStory } from './story.ts'
 const dns = await startDnsServer()
 after(() => dns.close())
 
-/** TABLE operations whose answers tell of the machine, of the moment or of chance: they are asked, and no answer is kept. */
+/** TABLE operations whose responses depend on the machine, the time or chance: they are called, and no response is kept. */
 const DIFFERS: readonly string[] = [
   'updateProjectProtectionBypass',
   'linkProject',
@@ -81,7 +81,7 @@ async function askForAllOthers(world: World, examples: Record<string, Example>):
 }
 
 onBothEngines(
-  'each operation answers as its example says; npm run examples writes them anew',
+  'each operation answers as its example says; npm run examples rewrites them',
   async (world, t) => {
     if (!canRun('curl', '--version'))
       return t.skip(skipReason('curl', 'curl', 'whether the examples of /docs are true'))

@@ -1,6 +1,6 @@
 /**
  * The examples of /docs (reference.test.ts) and of the OpenAPI document are what a service answers to the very commands that are shown. After a change of
- * an answer `npm run examples` writes them anew. Those beyond the story: examples.long.test.ts beside this file.
+ * an answer `npm run examples` rewrites them. Those beyond the story: examples.long.test.ts next to this file.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -21,7 +21,7 @@ const hasCurl = canRun('curl', '--version')
 const run = promisify(execFile)
 
 onBothEngines(
-  'each command of the documents is answered as they say; npm run examples writes them anew',
+  'each command of the documents is answered as they say; npm run examples rewrites them',
   async (world, t) => {
     if (!hasCurl) return t.skip(skipReason('curl', 'curl', 'whether the examples of /docs are true'))
     const told = stableAnswers(await tellStory(world, dns)) as Record<string, Example>

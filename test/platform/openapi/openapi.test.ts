@@ -31,7 +31,7 @@ test('each operation and each webhook has a name of its own, a summary and a des
   )
 })
 
-test('it says where it is served, by which licence, and the version of the package', () => {
+test('it states the address of its server, the license, and the version of the package', () => {
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   assert.deepEqual([document.info.version, document.info.license.identifier], [version, license])
   assert.ok(document.servers.length > 0)

@@ -125,7 +125,7 @@ test('a search finds operations by their names, then by fields and refusals, and
 })
 
 onBothEngines(
-  'the service shows the pages without a token, shut against all but their stylesheets, and a browser keeps them',
+  'the service shows the pages without a token, blocks all but their stylesheets, and a browser caches them',
   async (world) => {
     const ask = world.as(undefined)
     for (const url of ['/docs', '/docs/createProject', '/docs/project.created', '/docs?search=env', '/docs/nothing']) {

@@ -1,4 +1,4 @@
-/** What differs from run to run, made the same: the n-th id of a kind is the n-th, a secret is zeros, a moment is the first of 2026. */
+/** What differs from run to run, made the same: the n-th id of a kind is the n-th, a secret is zeros, a time is the first of 2026. */
 
 const MOMENT = Date.UTC(2026, 0, 1)
 /** Tokens, client and webhook secrets, one-time codes, tokens of challenges, sealed values, addresses of deployments: the random part is the last group. */
@@ -14,7 +14,7 @@ const SECRETS = [
 const ISO = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/
 const ID = /\b([a-z]{2,5}_)([0-9A-Za-z]{24,28})\b|\b(rk_)([0-9A-Za-z]{12})\b/g
 
-/** A copy in which ids, secrets and moments, also inside of texts, are the same in every run. Names of fields stay, but for ids. */
+/** A copy in which ids, secrets and times, also inside of texts, are the same in every run. Names of fields stay, but for ids. */
 export function stableAnswers(value: unknown, seen = new Map<string, string[]>()): unknown {
   if (typeof value === 'string') return ISO.test(value) ? new Date(MOMENT).toISOString() : stableText(value, seen)
   if (typeof value === 'number') return /^1[6-9]\d{11}$/.test(String(value)) ? MOMENT : value

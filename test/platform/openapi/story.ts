@@ -1,4 +1,4 @@
-/** The story by which the examples of the main operations are made: each command is run as it is shown. */
+/** The story that the examples of the main operations come from: each command is run as it is shown. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export type Json = any
 
 const run = promisify(execFile)
 
-/** Tells the story, and gives what was asked and answered by operationId. `dns`: where the world looks names up. */
+/** Runs the story, and returns what was asked and answered by operationId. `dns`: where the world looks names up. */
 export async function tellStory(world: World, dns: DnsServer): Promise<Record<string, Example>> {
   const { ask, examples } = await openAsker(world)
   const id = await askForProjects(ask)
@@ -30,7 +30,7 @@ export async function tellStory(world: World, dns: DnsServer): Promise<Record<st
   return examples
 }
 
-/** Asks by the command that is shown, in a shell, and keeps what was asked and answered. */
+/** Runs the command that is shown, in a shell, and keeps the request and the response. */
 async function openAsker(world: World) {
   const address = await world.listen()
   writeFileSync(join(world.folder, '.curlrc'), 'silent\nmax-time = 30\nwrite-out = "\\n%{http_code}"\n')

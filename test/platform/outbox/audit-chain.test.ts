@@ -88,7 +88,7 @@ onBothEngines('sweeps that run at the same time link every entry once', async (w
 })
 
 const CHANGES = {
-  // A second before: a moment at which nothing happened, where the next stamp may be another entry's.
+  // A second before: a time at which nothing happened, where the next stamp may be another entry's.
   stamp: (value: number) => value - 1000 * STAMPS_PER_MS,
   account_id: () => 'team_other',
   actor_kind: () => 'operator',

@@ -13,7 +13,7 @@ async function audits({ deps }: World) {
 }
 
 onBothEngines(
-  'create, rename and delete write one event each, which names the person, the team and the project',
+  'create, rename and delete write one event each, which names the user, the team and the project',
   async (world) => {
     const { call, credentials } = world
     const { userId, teamId } = credentials

@@ -51,7 +51,7 @@ async function linesOf(world: World, types?: readonly string[]) {
   return rows.filter(({ type }) => (types ?? GIVING).includes(type))
 }
 
-/** Waits until so many lines are written. */
+/** Waits until this many lines are written. */
 async function linesOnce(world: World, count: number): Promise<Awaited<ReturnType<typeof linesOf>>> {
   await eventually(async () => (await linesOf(world)).length >= count)
   return linesOf(world)
@@ -79,7 +79,7 @@ onBothEngines(
     for (const route of ROUTES.filter(({ method }) => method === 'GET')) {
       const { method, url } = sampleRequest(route, samples)
       const sayings = route.query?.properties?.decrypt === undefined ? [''] : ['', 'decrypt=true']
-      // Twice: what is remembered must leave a line too.
+      // Twice: a cached response must leave a line too.
       for (const saying of [...sayings, ...sayings]) {
         const asked = withQuery(withQuery(url, teamQuery(route, samples)), saying)
         const answer = await callerOf(route, world).try(method, asked)
@@ -111,7 +111,7 @@ test('what opens values is known: an answer that has one says `reveal`', () => {
   assert.deepEqual(files.sort(), Object.keys(OPENING).sort())
 })
 
-onBothEngines('what is not given leaves no line', async (world) => {
+onBothEngines('a value that is not returned leaves no line', async (world) => {
   await seedProject(world, 'web')
   const made = await world.call('POST', '/v10/projects/web/env', [
     { key: 'A', value: CANARY, type: 'encrypted', target: ['preview'] },
@@ -221,7 +221,7 @@ onBothEngines('a stop writes what waits', async ({ engine, folder }) => {
   }
 })
 
-test('what waits is bounded, and an account has its own bound; what is dropped is counted and logged', async () => {
+test('pending reads are bounded, also for each account; dropped ones are counted and logged', async () => {
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const metrics = createMetrics()

@@ -22,8 +22,8 @@ const PAGES: Record<string, string> = {
 const OPENED = `document.querySelectorAll('details').forEach((one) => { one.open = true })`
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 
-test('axe finds nothing on the pages for everybody, narrow and wide, light and dark', async (t) => {
-  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read the pages'))
+test('axe finds nothing on the public pages, narrow and wide, light and dark', async (t) => {
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether all users can read the pages'))
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium)
   try {

@@ -1,4 +1,4 @@
-/** Which cookies are believed: RFC 6265 octets, names compared exactly. */
+/** Which cookies are accepted: RFC 6265 octets, names compared exactly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readCookies } from '../../../src/platform/pages/cookies.ts'
@@ -56,7 +56,7 @@ test('of two cookies with our very name neither counts, and nothing is read of t
 })
 
 onBothEngines(
-  'a sub-domain that plants a cookie behind a no-break space signs nobody in as the attacker, and nobody out',
+  'a sub-domain that plants a cookie behind a no-break space signs no user in as the attacker, and no user out',
   async (world) => {
     const attacker = await openSignedInClient(world)
     const planted = `\xa0${NAME}=${attacker.cookies.get(NAME)!}`

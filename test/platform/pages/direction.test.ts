@@ -1,4 +1,4 @@
-/** Names that turn the direction of writing: on no page do they turn what stands beside them. docs/console.md: Page layout. */
+/** Names that turn the direction of writing: on no page do they turn the text next to them. docs/console.md: Page layout. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bidiIsolated, html } from '../../../src/platform/pages/html.ts'
@@ -13,9 +13,9 @@ import { onBothEngines, type World } from '../../support/world.ts'
 /** Turns whatever follows it, until it is ended or isolated. */
 const TURN = '\u202e'
 const NAME = `Ab${TURN}cd`
-/** An app may have no other: its name takes visible characters alone. Names of people and teams do so too, but for those of an earlier version. */
+/** An app may have no other: its name takes visible characters alone. So do names of users and teams, except those of an earlier version. */
 const HEBREW = 'שלום'
-/** Elements of which each is laid out by itself. What turns the direction is left out of a title. */
+/** Elements that are each laid out on their own. What turns the direction is left out of a title. */
 const ISOLATING = new Set(['bdi', 'textarea', 'option', 'title'])
 const TOKEN = /<(\/?)([a-z][\w-]*)((?:"[^"]*"|[^">])*)>|([^<]+)/g
 const EMPTY = new Set(['meta', 'link', 'input', 'br', 'wbr', 'img', 'hr', '!doctype'])
@@ -76,7 +76,7 @@ async function twist(world: World, { projectId, userId, apps, drainId, envId }: 
   })
 }
 
-onBothEngines('a name that turns the direction turns nothing beside it, on any page', async (world) => {
+onBothEngines('a name that turns the direction turns nothing next to it, on any page', async (world) => {
   const samples = await seedSamples(world)
   await twist(world, samples)
   const person = await openSignedInClient(world)

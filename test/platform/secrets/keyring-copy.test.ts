@@ -50,7 +50,7 @@ async function environment(world: World, endpoint: string): Promise<Record<strin
 }
 
 onBothEngines(
-  'doctor and the figure worry until a copy elsewhere was verified, and again after a rotation',
+  'doctor and the metric warn until a copy elsewhere was verified, and again after a rotation',
   async (world, t) => {
     const env = await environment(world, (await strictServer(t)).endpoint)
     const doctor = async () => {
@@ -75,7 +75,7 @@ onBothEngines(
 
     const made = await berth(['keys', 'export', '--to', COPY], env)
     assert.deepEqual([made.code, made.err], [0, ''])
-    assert.equal(await figure(world), 0, 'a copy that nobody opened does not count')
+    assert.equal(await figure(world), 0, 'a copy that was never opened does not count')
     const wrong = await berth(['keys', 'verify', COPY], { ...env, BERTH_KEYS_PASSPHRASE: 'another passphrase' })
     assert.deepEqual([wrong.code, /the passphrase is another one/.test(wrong.err)], [1, true])
     assert.equal(await figure(world), 0)

@@ -12,7 +12,7 @@ import { ENGINES, newDatabase, type World } from '../../support/world.ts'
 import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
 for (const engine of ENGINES) {
-  test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 300_000 }, async (t) => {
+  test(`a rotation killed at random times loses no value [${engine}]`, { timeout: 300_000 }, async (t) => {
     const KILLS = iterations(2, 10)
     const COUNT = 250
     const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
@@ -28,19 +28,19 @@ for (const engine of ENGINES) {
     for (let round = 0; cutShort < KILLS && round < 40; round++) {
       const rotation = child.operator.try('POST', `${KEYS}/rotate`).then(
         () => 'done',
-        () => 'cut short',
+        () => 'interrupted',
       )
-      // The kill comes at a random moment of the rotation.
+      // The kill comes at a random time of the rotation.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * wholeMs))
       child.process.kill('SIGKILL')
-      if ((await rotation) === 'cut short') cutShort++
+      if ((await rotation) === 'interrupted') cutShort++
       // It was over before the kill: rotations have become faster than the first one was.
       else wholeMs *= 0.7
       await child.ended
       child = await startChild(folder, database)
       await everyValueOpens(child, COUNT)
     }
-    assert.equal(cutShort, KILLS, `${cutShort} rotations were cut short`)
+    assert.equal(cutShort, KILLS, `${cutShort} rotations were interrupted`)
     const { activeKeyId } = (await child.operator('POST', `${KEYS}/rotate`)).body
     const { keys } = (await child.operator('GET', KEYS)).body
     for (const { id, references } of keys) {

@@ -1,4 +1,4 @@
-/** Root keys turned online: killed at any moment, shared by instances, retired only when nothing needs them. */
+/** Root keys are rotated online: killed at any time, shared by instances, retired only when no value needs them. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,7 +49,7 @@ onBothEngines('a root key is retired at zero references, and only then', async (
   assert.equal(await retire(old), 409)
   await beginRotation(world.deps)
   assert.equal(await retire(old), 409, 'it still wraps three project keys')
-  // What a killed rotation left is gone on with: by the timer, or by the next rotation, which makes no further key.
+  // The timer or the next rotation resumes a killed rotation, and creates no further key.
   const swept = await world.operator('POST', '/operator/v1/timers/rewrap-project-keys/run', {})
   assert.equal(swept.body.swept, 3)
   assert.equal(await retire(old), 204)

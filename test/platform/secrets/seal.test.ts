@@ -1,4 +1,4 @@
-/** Sealing at rest: what is in the store says nothing without the keyring, and nothing opens anywhere but where it was sealed. */
+/** Sealing at rest: the store reveals nothing without the keyring, and a ciphertext opens only where it was sealed. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
@@ -79,7 +79,7 @@ onBothEngines('no value is in the database file, its log, the service log, the e
   for (const [at, text] of places.entries()) {
     for (const canary of CANARIES) assert.equal(text.includes(canary), false, `${canary} in place ${at}`)
   }
-  // The search would find them: what is not secret is there.
+  // The search would find them: values that are not secret are there.
   assert.ok(world.engine === 'postgres' ? places[0]!.includes('env_target') : places[2]!.includes('env_target'))
 })
 
@@ -150,7 +150,7 @@ onBothEngines('a ciphertext copied to another row, version or project does not o
     .find((text) => text.includes('does not open'))
   assert.ok(line?.includes(mine[0].id))
   assert.doesNotMatch(world.logged(), /own-a|own-b|foreign/)
-  // A new value mends it.
+  // A new value repairs it.
   assert.equal((await call('PATCH', `/v9/projects/one/env/${mine[0].id}`, { value: 'mended' })).status, 200)
   assert.equal((await call('GET', one)).body.value, 'mended')
 })

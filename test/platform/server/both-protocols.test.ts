@@ -1,4 +1,4 @@
-/** TLS beside plain HTTP on one port. src/platform/server/both-protocols.ts; docs/tls.md: Local use. */
+/** TLS and plain HTTP on one port. src/platform/server/both-protocols.ts; docs/tls.md: Local use. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -119,7 +119,7 @@ test('one port speaks plain HTTP and TLS, to several requests of a connection, w
     // In pieces, and two at once.
     for (const piece of ['PO', 'ST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nab', `c${one}`]) {
       socket.write(piece)
-      // No state tells that the server has read a piece.
+      // No state shows that the server has read a piece.
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     await eventually(() => text().match(/HTTP\/1\.1 200/g)?.length === 2)
@@ -137,7 +137,7 @@ test('inside TLS it is HTTP/1.1, and TLS is 1.2 or 1.3', async (t) => {
   assert.equal(await askPlainly(port), 'plain')
 })
 
-test('what is neither is refused, and half of a first message ends after 5 s, while others are answered (a bound on time)', async (t) => {
+test('any other protocol is refused, and half of a first message ends after 5 s, while others are answered (a bound on time)', async (t) => {
   const { port, kept } = await openServer(t)
   const hello = await clientHello(t)
   const since = performance.now()

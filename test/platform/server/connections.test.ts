@@ -79,7 +79,7 @@ test('of IPv6 a /64 has the connections of one address, and of IPv4 an address h
   const { trustedProxies } = readConfig({}).connections
   const server = createPlainServer()
   boundConnections(server, { most: 100, perAddress: 2, trustedProxies })
-  // No machine has addresses of two networks of IPv6 for sure: the server is told of connections from them.
+  // Not every machine has addresses of two IPv6 networks: the server is given connections that claim them.
   const come = (remoteAddress: string) => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
     server.emit('connection', socket)
@@ -104,7 +104,7 @@ test('a body that stalls is idle, and so is half a request', async (t) => {
   const [body, head] = [await open(t, server, '127.0.0.2'), await open(t, server, '127.0.0.2')]
   body.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{')
   head.write('GET / HTTP/1.1\r\nHost')
-  // No state tells that the server has read half a request.
+  // No state shows that the server has read half a request.
   await sleep(50)
   await open(t, server, '127.0.0.2', '/')
   await open(t, server, '127.0.0.2', '/')
@@ -130,7 +130,7 @@ test('when a listener is full of addresses with one connection each, the one tha
   assert.deepEqual(isOpen(held), [false, false, true, true, true])
 })
 
-test('a trusted proxy has as many connections as the listener, and gives way when that is full', async (t) => {
+test('a trusted proxy has as many connections as the listener, and loses the oldest when that is full', async (t) => {
   const server = await openServer(t, { most: 4, perAddress: 1, trusted: '10.0.0.0/8, 127.0.0.2' })
   const proxied: Socket[] = []
   for (let n = 0; n < 4; n++) proxied.push(await open(t, server, '127.0.0.2', '/'))
@@ -167,7 +167,7 @@ test('over https a connection that waits for its answer is known too', async (t)
     t.after(() => socket.destroy())
     await once(socket, 'secureConnect')
     await ask(server, socket.resume(), path)
-    // Which one is idle for longest is told by the clock.
+    // The clock decides which one is idle for longest.
     await sleep(50)
     return socket
   }

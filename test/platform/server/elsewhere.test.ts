@@ -35,7 +35,7 @@ test('each row of the table is said of its path and below it, with and without a
         assert.equal(await isSaid(one, `${before}${filled}?teamId=x`), sentence, row)
     }
     if (method === undefined) await isSaid('PUT', `/v1${filled}/some/thing/`)
-    // A person reads it, and knows what to use instead.
+    // A user reads it, and knows what to use instead.
     assert.match(sentence, /^[A-Z].*\.$/, row)
   }
 })
@@ -64,7 +64,7 @@ const OF_THE_CLI = [
   ...['GET /v3/now/secrets', 'GET /v3/secrets', 'POST /v2/secrets/name'],
 ]
 
-test('`project token` is no 404, which the CLI takes for "No such project exists"', async () => {
+test('`project token` is not a 404, which the CLI takes for "No such project exists"', async () => {
   const answer = await stranger.try('POST', '/projects/prj_1/token?source=vercel-cli')
   assert.deepEqual([answer.status, answer.headers.allow], [405, ''])
   assert.match(answer.body.error.message, /no OIDC tokens/)
@@ -74,7 +74,7 @@ test('what the commands of the CLI ask and Berth does not serve has a sentence',
   for (const one of OF_THE_CLI) await isSaid(...(one.split(' ') as [string, string]))
 })
 
-/** TABLE what the newest SDK asks that is no path of its own here, and why. */
+/** TABLE calls of the newest SDK whose path is not a route of their own here, and why. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   '/{teamSlug}': 'a registry of images, at the root of another host',
   'GET /projects/traces': 'reads a project of the name "traces"',

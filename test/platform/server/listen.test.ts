@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { test } from 'node:test'
 import { listenToClients, listenToProxies } from '../../../src/platform/server/listen.ts'
 
-test('a name is listened on at one address, and a name that nobody has is a setting that is wrong', async () => {
+test('a name is listened on at one address, and a name that does not resolve is a setting that is wrong', async () => {
   const hosts: string[] = []
   const app = { listen: async ({ host }: { host?: string }) => String(hosts.push(host!)) }
   const edge = { listen: async (host: string) => String(hosts.push(host)) }

@@ -132,7 +132,7 @@ test('what cannot be read behind a whole request is answered behind its answer',
   assert.match(said(), /^HTTP\/1\.1 200 OK[\s\S]*done[\s\S]*HTTP\/1\.1 400 /)
 })
 
-test('the service answers what is sent ahead in its order', async (t) => {
+test('the service answers pipelined requests in their order', async (t) => {
   const world = await openWorld('sqlite')
   t.after(() => world.close())
   const { hostname, port } = new URL(await world.listen())
@@ -191,7 +191,7 @@ test('nothing is begun behind an answer that closes its connection', async (t) =
   assert.equal(said().split('HTTP/1.1').length, 2)
 })
 
-test('behind a body that nobody counts, requests are parsed one by one too', async (t) => {
+test('behind a body that is not counted, requests are parsed one by one too', async (t) => {
   const { paths, open, parsed, begun } = await serve(t, (request, response) => {
     if (request.url === '/body') response.end('done')
     else begun.push(response)
@@ -205,7 +205,7 @@ test('behind a body that nobody counts, requests are parsed one by one too', asy
   assert.deepEqual([paths, parsed()], [['/body', '/'], 2])
 })
 
-test('behind a body that nobody reads, however it is cut, the next request has its answer', async (t) => {
+test('behind a body that is not read, however it is cut, the next request has its answer', async (t) => {
   let round = 0
   const { open } = await serve(t, (_, response) => void setTimeout(() => response.end('done'), round % 12))
   const body = ask('/within').repeat(1300)

@@ -1,4 +1,4 @@
-/** Bodies are read at a pace, so that many of them at once do not keep the event loop from everybody else. docs/limits.md: Sizes and timeouts. */
+/** Bodies are read at a pace, so that many of them at once do not block the event loop. docs/limits.md: Sizes and timeouts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 const MIB = 1024 * 1024
 const CLIENTS = 24
 
-/** A server that answers how many bytes it was sent, and the most that one iteration of the event loop read. `reads`: whether anybody reads the body. */
+/** A server that returns how many bytes it received, and the most in one iteration of the event loop. `reads`: whether it reads the body. */
 async function startServer(t: TestContext, reads: boolean): Promise<{ port: number; most: () => number }> {
   let [inThis, most] = [0, 0]
   const push = PacedRequest.prototype.push
@@ -66,11 +66,11 @@ function send(port: number, bodies: number[], from = '127.0.0.1'): Promise<strin
   })
 }
 
-/** The pace, and the piece that each connection had already read when it was told to wait. */
+/** The pace, and the piece that each connection had already read when it was paused. */
 const MAX_READ = PACE_BYTES + (CLIENTS + 1) * 64 * 1024
 
 for (const reads of [true, false]) {
-  test(`many long bodies arrive whole, some of each iteration, ${reads ? 'read' : 'also when nobody reads them'}`, async (t) => {
+  test(`many long bodies arrive whole, some of each iteration, ${reads ? 'read' : 'also when they are not read'}`, async (t) => {
     const { port, most } = await startServer(t, reads)
     const all = await Promise.all(Array.from({ length: CLIENTS }, () => send(port, [3 * MIB])))
     for (const answers of all) assert.deepEqual(answers, [reads ? `${3 * MIB}` : 'unread'])
@@ -84,7 +84,7 @@ test('bodies that follow each other on a connection arrive whole', async (t) => 
   for (const answers of all) assert.deepEqual(answers, [`${2 * MIB}`, `${MIB}`])
 })
 
-test('whoever comes from another address does not wait behind all bodies of one', async (t) => {
+test('a client of another address does not wait behind all bodies of one', async (t) => {
   const { port } = await startServer(t, true)
   const ended: string[] = []
   const crowd = Array.from({ length: CLIENTS }, () => send(port, [4 * MIB]).then(() => ended.push('crowd')))
@@ -93,7 +93,7 @@ test('whoever comes from another address does not wait behind all bodies of one'
   assert.ok(ended.indexOf('alone') < CLIENTS / 2, ended.join(' '))
 })
 
-test('a client that leaves in the middle of its body holds up nobody', async (t) => {
+test('a client that leaves in the middle of its body delays no other', async (t) => {
   const { port } = await startServer(t, true)
   const leaves = Array.from({ length: CLIENTS }, () => {
     const socket = connect({ port, host: '127.0.0.1' })

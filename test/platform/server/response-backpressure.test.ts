@@ -1,4 +1,4 @@
-/** Answers that do not leave: who is owed most gives way, a connection that takes nothing is ended, and all that was held comes back. docs/limits.md. */
+/** Pending responses: the account with most gives way, a stalled connection is closed, and all that was held is released. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -14,7 +14,7 @@ import { eventually } from '../../support/eventually.ts'
 
 const MIB = 1024 * 1024
 
-/** A server that answers `/<owner>/<bytes>` with so many bytes that are of that owner; `/<owner>/<bytes>/<ms>` only after so long. */
+/** A server that answers `/<owner>/<bytes>` with this many bytes of that owner; `/<owner>/<bytes>/<ms>` only after this delay. */
 async function openServer(t: TestContext, rules: ResponseBufferOptions) {
   let ended = 0
   let left = 0
@@ -36,7 +36,7 @@ async function openServer(t: TestContext, rules: ResponseBufferOptions) {
   return { server, unsent, ended: () => ended, left: () => left }
 }
 
-/** Asks these, one after another on one connection, and reads nothing of the answers until it is told to. */
+/** Sends these, one after another on one connection, and reads nothing of the responses until it is resumed. */
 function askAndWait(server: Server, ...paths: string[]): Socket {
   const { port } = server.address() as AddressInfo
   const socket = connect(port, '127.0.0.1', () => {
@@ -80,7 +80,7 @@ test('over the budget the account with most unsent bytes loses a connection: the
   assert.equal(ended(), 1)
 })
 
-test('an answer that is greater than the budget is given all the same', async (t) => {
+test('a response larger than the budget is still sent', async (t) => {
   const { server, unsent } = await openServer(t, { budget: MIB })
   await readAll(askAndWait(server, `/one/${20 * MIB}`), 20 * MIB)
   await eventually(() => unsent.bytes() === 0)
@@ -89,7 +89,7 @@ test('an answer that is greater than the budget is given all the same', async (t
 test('a connection that takes nothing is ended, one that takes slowly is not', async (t) => {
   const { server, unsent, ended } = await openServer(t, { longestStallMs: 2000 })
   const stalled = askAndWait(server, `/a/${30 * MIB}`)
-  // So much that it lasts until the other one has ended, also where a read takes far more than is waited for.
+  // Enough to last until the other one has ended, also where a read takes far more than is waited for.
   const whole = 120 * MIB
   const slow = askAndWait(server, `/b/${whole}`)
   let read = 0
@@ -102,10 +102,10 @@ test('a connection that takes nothing is ended, one that takes slowly is not', a
     slow.resume()
     await eventually(() => read > before + 2 * MIB || read >= whole)
     slow.pause()
-    // A tenth of what is allowed.
+    // A tenth of the allowed time.
     await sleep(200)
   }
-  assert.ok(read < whole, 'it was owed something until then')
+  assert.ok(read < whole, 'bytes were pending until then')
   await isEnded(stalled)
   assert.equal(slow.destroyed, false)
   slow.resume()
@@ -113,7 +113,7 @@ test('a connection that takes nothing is ended, one that takes slowly is not', a
   slow.destroy()
 })
 
-test('what many requests on one connection are owed is held, and comes back when it leaves or the connection does', async (t) => {
+test('pending bytes of many requests on one connection are held, and released when they or the connection leave', async (t) => {
   const { server, unsent, left } = await openServer(t, {})
   const paths = Array.from({ length: 20 }, () => `/a/${10_000}`)
   const asked = askAndWait(server, `/a/${30 * MIB}`, ...paths)

@@ -155,7 +155,7 @@ onBothEngines('a request with two Authorization headers is 401, whichever of the
 })
 
 onBothEngines(
-  'a chunked body over the limit is cut off with 413, a stranger and odd target get their answers',
+  'a chunked body over the limit is cut off with 413, requests without a token and odd targets get their answers',
   async (world) => {
     const address = await world.listen()
     const bearer = `Authorization: Bearer ${world.credentials.token}`
@@ -194,7 +194,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('clients that hang up at any moment leave nothing behind and disturb no other', async (world) => {
+onBothEngines('clients that hang up at any time leave nothing behind and disturb no other', async (world) => {
   const address = await world.listen()
   const { hostname, port } = new URL(address)
   const bearer = `Authorization: Bearer ${world.credentials.token}`

@@ -1,4 +1,4 @@
-/** A path has one spelling: what a proxy in front shuts stays shut. src/platform/server/strict-paths.ts; docs/threats.md T58. */
+/** A path has one spelling, so a path that a proxy in front blocks stays blocked. src/platform/server/strict-paths.ts; docs/threats.md T58. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -49,7 +49,7 @@ const OF_LETTERS = SCREENS.flatMap(({ name, query }) =>
   'link' in ((query as { properties?: object })?.properties ?? {}) ? [name] : [],
 )
 
-/** Every path that is answered: how it is asked, and by which name the log tells of it. */
+/** Every path that is answered: how it is requested, and the name that it has in the log. */
 function paths(): { method: string; pattern: string; operation: string; exact: boolean }[] {
   return [
     ...ROUTES.map(({ method, path, operationId, auth }) => ({
@@ -68,7 +68,7 @@ function paths(): { method: string; pattern: string; operation: string; exact: b
   ]
 }
 
-/** Asks, as nobody, for a target as it is written, which a URL would tidy up. */
+/** Sends a request without a token for a target as it is written, which a URL would normalize. */
 function asker(address: string) {
   const { hostname, port } = new URL(address)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
@@ -84,7 +84,7 @@ function asker(address: string) {
 
 type Expected = { path: string; operation: string; answers: boolean }
 
-// On one engine: no store is asked for what a path leads to.
+// On one engine: routing reads no store.
 test('every path answers as it is written and by no other spelling of its fixed words', async (t) => {
   const world = await openWorld('sqlite')
   t.after(() => world.close())
@@ -106,7 +106,7 @@ test('every path answers as it is written and by no other spelling of its fixed 
     for (const path of others) await expect(method, { path, operation, answers: false })
     for (const plain of [path, `${path}?a=%62`, bare, `${bare}?`])
       await expect(method, { path: plain, operation, answers: true })
-    // A proxy that shuts a path may compare it with the whole of what was asked.
+    // A proxy that blocks a path may compare it with the whole target of the request.
     await expect(method, { path: `http://x${path}`, operation, answers: !exact })
     for (const nowhere of [`http://${path}`, `HTTPS://${path}`, `x:${path}`])
       await expect(method, { path: nowhere, operation, answers: false })

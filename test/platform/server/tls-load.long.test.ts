@@ -40,7 +40,7 @@ test(
     const { hostname, port } = new URL(service.address)
     let [answered, running] = [0, true]
     const failures: string[] = []
-    // A load that nobody stops would ask a service that is gone, and hold up the end of the run.
+    // A load that is not stopped would call a service that is gone, and delay the end of the run.
     t.after(() => {
       running = false
     })
@@ -59,7 +59,7 @@ test(
         }
       }
     }
-    // Some keep their connections, some connect anew for each request.
+    // Some keep their connections, some open a new one for each request.
     const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true }), new Agent({ keepAlive: false })]
     const loads = agents.map(load)
     assert.equal(await commonName(service), 'first')
@@ -68,7 +68,7 @@ test(
     await eventually(async () => service.out().includes('keeping the current certificate'))
     assert.equal(await commonName(service), 'first')
     writeFileSync(first.cert, renewed.certText.slice(0, 200))
-    // It may not be taken, also not by the next look at the files.
+    // It may not be loaded, also not by the next check of the files.
     await sleep(2500)
     assert.equal(await commonName(service), 'first')
 

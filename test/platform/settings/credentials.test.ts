@@ -23,14 +23,14 @@ test('every secret setting may be a file of its name, and no other setting may',
     rmSync(join(folder, name))
     mkdirSync(join(folder, name))
     const read = () => readConfig({ CREDENTIALS_DIRECTORY: folder })
-    // A folder is read by nobody, so it shows which names are looked for.
+    // A directory cannot be read as a value, so it shows which names are looked for.
     if (setting.secret)
       assert.throws(read, (error) => error instanceof BadSetting && error.message.startsWith(name), name)
     else assert.doesNotThrow(read, name)
   }
 })
 
-test('what is set counts before the file, an empty variable is not set, and one line end is dropped', (t) => {
+test('a set variable counts before the file, an empty variable is not set, and one line end is dropped', (t) => {
   for (const text of [IN_FILE, `${IN_FILE}\n`, `${IN_FILE}\r\n`]) {
     const env = { CREDENTIALS_DIRECTORY: folderWith(t, { BERTH_OPERATOR_TOKEN: text }) }
     assert.equal(readConfig(env).operatorToken, IN_FILE)
@@ -46,7 +46,7 @@ test('without the folder, or without files in it, nothing is read', (t) => {
     assert.deepEqual(readConfig({ CREDENTIALS_DIRECTORY: folder }), readConfig({}))
 })
 
-test('a file that cannot be read refuses the start by the name of the setting, and is not repeated', (t) => {
+test('a file that cannot be read refuses the start with the name of the setting, and is not repeated', (t) => {
   const folder = folderWith(t, { BERTH_OPERATOR_TOKEN: 'x'.repeat(65_537) })
   assert.throws(
     () => readConfig({ CREDENTIALS_DIRECTORY: folder }),

@@ -12,7 +12,7 @@ import { berth, berthProcess } from '../../support/clients/command.ts'
 import { MANY } from '../../support/iterations.ts'
 import { newHome } from '../../support/process.ts'
 
-/** The two halves of each secret below: neither may be told, wherever what was set is taken apart. */
+/** The two halves of each secret below: neither may be printed, wherever the value is split. */
 const HALVES = /hunter|4711|swordfish/i
 
 /** What ends a password in a URL, or breaks it, where it is not percent-encoded. */
@@ -164,7 +164,7 @@ test('no command repeats any part of a secret setting that was not understood', 
   let told = 0
   for (const [name, text] of some)
     for (const command of COMMANDS) {
-      // They go on running, or read what is typed.
+      // They keep running, or read what is typed.
       if (['serve', 'sites', 'completion', 'token revoke'].includes(command.words)) continue
       const { code, out, err } = await berth(wordsOf(command, place), { ...env, [name]: text })
       assert.doesNotMatch(out + err, HALVES, `${command.words}, ${name}=${text}`)

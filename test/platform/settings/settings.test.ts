@@ -95,7 +95,7 @@ test('docs/settings.md is what the table makes', () => {
   assert.deepEqual([status, stderr], [0, ''])
 })
 
-test('a token stays out of what is known of a mistake in a name', () => {
+test('a token is not in the message about an unknown setting', () => {
   const config: Config = readConfig({ BERTH_TOKN: 'hunter2', BERTH_PORT: 'tcp://10.0.0.1:80' })
   assert.deepEqual(config.unknownSettings, [
     'BERTH_PORT is not a setting; did you mean PORT?',

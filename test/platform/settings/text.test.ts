@@ -40,7 +40,7 @@ test('no setting takes white space or a control character at its ends, and the s
   const unseen = { '\ufeff': 'U+FEFF', '\u200b': 'U+200B', '\u0001': 'U+0001', '\u2028': 'U+2028' }
   for (const [name, { secret }] of rows) {
     const sample = SAMPLES[name as keyof typeof SAMPLES]
-    // White space around JSON is no part of it (RFC 8259, 2).
+    // White space around JSON does not belong to it (RFC 8259, 2).
     const taken = sample.startsWith('{') ? /[\r\n\t ]/ : /^\b$/
     for (const [mark, code] of Object.entries({ ...marks, ...unseen }))
       for (const [text, end] of [
@@ -86,7 +86,7 @@ test('a setting that names a path takes no address, and no quote at one of its e
   }
 })
 
-test('a JSON setting may stand in several lines, as YAML writes it', () => {
+test('a JSON setting may have several lines, as YAML writes it', () => {
   assert.deepEqual(
     readConfig({ BERTH_BUDGETS: ' {\n "projects": 7\n}\n' }),
     readConfig({ BERTH_BUDGETS: '{"projects":7}' }),

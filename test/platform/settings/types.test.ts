@@ -11,7 +11,7 @@ test('a whole number is taken up to its bounds, both included', () => {
     assert.throws(() => read('X', text), /X must be a whole number from 2 to 5/)
 })
 
-test('what is no address and no network is refused with an example', () => {
+test('text that is neither an address nor a network is refused with an example', () => {
   for (const text of ['proxy', '10.0.0.0/33', '::1/129', '10.0.0.1, proxy/8'])
     assert.throws(
       () => readConfig({ BERTH_TRUSTED_PROXIES: text }),

@@ -31,7 +31,7 @@ test('it is made where loopback alone is listened on, without a certificate of t
   assert.deepEqual(of('127.0.0.9', 'http://me.localhost:3000'), [...usual, '127.0.0.9', 'me.localhost'])
   assert.deepEqual(of('::1', 'http://[::1]:3000'), usual)
   for (const host of ['0.0.0.0', '::', '192.168.1.2', 'berth.example.com']) assert.equal(of(host), undefined)
-  // A proxy stands in front.
+  // A proxy is in front.
   assert.equal(of('127.0.0.1', 'https://berth.example.com'), undefined)
   assert.equal(of('127.0.0.1', undefined, { cert: 'cert.pem', key: 'key.pem' }), undefined)
 })
@@ -86,7 +86,7 @@ test('a new one takes its place before it ends, for a name that it lacks, and wh
   assert.equal(readFileSync(join(folder, 'tls', 'authority.pem'), 'utf8'), renewed.authority)
 })
 
-test('whoever trusts its authority trusts it for names of this machine alone', async (t) => {
+test('trust in its authority is limited to names of this machine', async (t) => {
   const seen = async ({ cert, key, authority }: LocalCertificate, servername: string) => {
     const server = createServer({ cert, key }).listen(0, '127.0.0.1')
     t.after(() => server.close())

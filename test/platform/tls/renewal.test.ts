@@ -32,7 +32,7 @@ async function openServer(t: TestContext, first: CertificateFiles, folder: strin
     if (args.length > 1) fields.push(args[0] as object)
   }
   const stop = new AbortController()
-  // Longer than the test: what is ended here is ended for being one too many.
+  // Longer than the test: a connection that ends here ends because of the limit.
   const server = createServer({ ...secureOptions(pair), handshakeTimeout: 120_000 })
   watchCertificate(
     server,
@@ -61,7 +61,7 @@ test('TLS 1.2 is the oldest that is spoken, HTTP/1.1 is inside, and a handshake 
   assert.equal(isTlsError(Object.assign(new Error(), { code: 'HPE_INVALID_METHOD' })), false)
 })
 
-test('a renewed certificate is taken once, and what is wrong with one is told once', about, async (t) => {
+test('a renewed certificate is loaded once, and what is wrong with one is logged once', about, async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { make, folder } = openCertificates(t)
   const { server, port, lines, fields, put } = await openServer(t, make('first', { until: 13.5 }), folder)
@@ -70,10 +70,10 @@ test('a renewed certificate is taken once, and what is wrong with one is told on
   })
   assert.deepEqual(lines.splice(0), ['the certificate expires soon'])
   assert.deepEqual(fields.splice(0), [toldOf()])
-  /** Looks, and gives what is told of it: `most` lines, which are waited for. */
+  /** Checks the files, and returns what it logs: waits for `most` lines. */
   const look = async (most = 0) => {
     t.mock.timers.tick(2000)
-    // What is read after the two files was asked for after them.
+    // Reads that start after those of the two files end after them.
     for (let at = 0; at < 4; at++) await Promise.all(['cert', 'key'].map((name) => readFile(join(folder, name))))
     await eventually(() => lines.length >= most)
     return lines.splice(0)
@@ -94,7 +94,7 @@ test('a renewed certificate is taken once, and what is wrong with one is told on
       (await look(1)).join('\n'),
       /^keeping the current certificate: BERTH_TLS_CERT: .* holds no certificate in PEM/,
     )
-    assert.deepEqual(await look(), [], 'told once')
+    assert.deepEqual(await look(), [], 'logged once')
     put(second)
     assert.deepEqual(await look(), [])
   }
@@ -117,7 +117,7 @@ test('of a thousand handshakes that never end the oldest is ended, and at a stop
     await Promise.all([once(socket, 'connect'), once(server, 'connection')])
     return socket.resume()
   }
-  // Connections that have ended or have said hello are no handshakes.
+  // Connections that have ended or have said hello do not count as handshakes.
   for (let n = 0; n < 3; n++) {
     const socket = await silent()
     socket.destroy()

@@ -1,4 +1,4 @@
-/** https on the API's own listener: start, renewal under load, handshakes, what is refused. docs/tls.md. */
+/** https on the API's own listener: start, renewal under load, handshakes, refusals. docs/tls.md. */
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -84,7 +84,7 @@ test('bytes that are not TLS are cut off, and the service lives and stops (a bou
   half.destroy()
   const since = performance.now()
   assert.equal(await service.kill('SIGTERM'), 0)
-  // Whoever has not said hello holds nobody up.
+  // A client that has not said hello delays no other.
   assertWithin(performance.now() - since, 4000)
 })
 
@@ -121,7 +121,7 @@ test('files that cannot be used end the start with 78 and the name of the settin
   }
 })
 
-test('doctor says how long the certificate is good, and for whom', about, async (t) => {
+test('doctor says how long the certificate is valid, and for which names', about, async (t) => {
   const { make } = openCertificates(t)
   const home = await newHome(t, 'sqlite')
   const doctor = async (made: CertificateFiles, env: Record<string, string> = {}) => {

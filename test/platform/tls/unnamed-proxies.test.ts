@@ -1,4 +1,4 @@
-/** Proxies with TLS that BERTH_TRUSTED_PROXIES does not name are told of. docs/limits.md: Behind a proxy. */
+/** Proxies with TLS that BERTH_TRUSTED_PROXIES does not name are reported. docs/limits.md: Behind a proxy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createUnnamedProxies } from '../../../src/platform/tls/unnamed-proxies.ts'
@@ -31,7 +31,7 @@ onBothEngines('the health of a service names the proxy that no setting names, an
 })
 
 onBothEngines(
-  'a proxy that is named is no worry',
+  'a named proxy causes no warning',
   async (world) => assert.deepEqual(await foundAfter(world, HTTPS), []),
   { BERTH_TRUSTED_PROXIES: '127.0.0.1' },
 )

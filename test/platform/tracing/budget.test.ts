@@ -1,4 +1,4 @@
-/** What traces may cost: a bounded number of spans and causes is kept, nobody waits for the receiver, and the log says when it takes none. docs/operations.md: Traces. */
+/** The cost of traces is bounded: few spans and causes, no request waits for the receiver, its refusals are logged. docs/operations.md: Traces. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Logger, pino } from 'pino'
@@ -7,7 +7,7 @@ import type { Traces } from '../../../src/platform/tracing/traces.ts'
 import { eventually } from '../../support/eventually.ts'
 import { attributeOf, type OtlpReceiver, startOtlpReceiver } from '../../support/servers/otlp-receiver.ts'
 
-/** What waits at most (platform/tracing/provider.ts: QUEUE), and what is on its way beside it: one batch. */
+/** What waits at most (platform/tracing/provider.ts: QUEUE), and what is in flight at the same time: one batch. */
 const [QUEUE, BATCH] = [2048, 256]
 const CAUSES = 10_000
 
@@ -64,7 +64,7 @@ test('what caused a delivery is known of the newest 10,000', async (t) => {
   assert.deepEqual(parents, ['', cause.spanId, cause.spanId])
 })
 
-test('work that a request leaves behind is no part of it', async (t) => {
+test('work that outlives its request does not belong to it', async (t) => {
   const { receiver, traces } = await openWithReceiver(t)
   let later = () => {}
   answer(traces, 'short', () => {

@@ -1,4 +1,4 @@
-/** Traces and the process: nothing of OpenTelemetry is loaded until a receiver is set, SIGTERM sends what waits, and nobody waits for a receiver that is away. docs/operations.md: Traces. */
+/** OpenTelemetry loads only with a receiver, SIGTERM sends pending spans, and nothing waits for an unavailable one. docs/operations.md: Traces. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -49,7 +49,7 @@ test('SIGTERM sends the spans that wait, and ends with 0', async (t) => {
 })
 
 for (const engine of ENGINES) {
-  test(`a receiver that is away or hangs costs spans and nothing else, and a stop ends all the same [${engine}]`, async (t) => {
+  test(`a receiver that is unavailable or hangs costs spans and nothing else, and a stop still ends [${engine}]`, async (t) => {
     const receiver = await startOtlpReceiver(t)
     receiver.hang()
     for (const endpoint of [receiver.endpoint, `http://127.0.0.1:${await freePort()}`]) {

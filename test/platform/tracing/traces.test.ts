@@ -97,7 +97,7 @@ withReceiver(
     const [read] = named('GET /v9/projects/:idOrName')
     assert.ok(
       below(read!).some(({ name }) => name.startsWith('select ')),
-      'what a read asks is told too',
+      'queries of a read have spans too',
     )
     const [delivery] = named('delivery')
     assert.deepEqual(shown(delivery!, ['berth.delivery.id']), {
@@ -194,7 +194,7 @@ withReceiver(
   },
 )
 
-withReceiver('a look-up that no request asked for is made, and is no span', async (world, receiver) => {
+withReceiver('a lookup outside of a request is made without a span', async (world, receiver) => {
   assert.deepEqual(await world.deps.traces!.lookUp('TXT', async () => ['found']), ['found'])
   await world.call('GET', '/v2/user')
   // The stop sends what waits.
@@ -207,7 +207,7 @@ withReceiver('a look-up that no request asked for is made, and is no span', asyn
   )
 })
 
-test('what is no traceparent is not taken for one', () => {
+test('text that is not a traceparent is not taken for one', () => {
   const { traceId, parentId } = CALLER
   assert.deepEqual(readTraceparent(TRACEPARENT), { ...CALLER, sampled: true })
   assert.deepEqual(readTraceparent(`00-${traceId}-${parentId}-00`), { ...CALLER, sampled: false })
