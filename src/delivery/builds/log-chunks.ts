@@ -15,7 +15,7 @@ import { countRoom, roomFor } from '../uploads/usage.ts'
 export type StoredLine = LogLine & { serial: number }
 export type StoredChunk = { first: number; lines: number; account_id: string; sha256: string }
 
-/** TABLE when chunks at the end of a log are merged: so many, which together are not larger than one may become. */
+/** TABLE when chunks at the end of a log are merged: their number, and the size that they may have together. */
 export const MERGE = { chunks: 16, lines: 4000, bytes: 256 * 1024 } as const
 
 /** Returns the chunks at the end of a log that become one with the next lines, in their order. None: they are few, or large. */

@@ -43,7 +43,7 @@ export async function appendOwnLine(deps: Deps, build: Row<'build'>, holder: Hol
   await store(deps, build, holder, { counted: 0, kept: [line], bytes: LINE_BYTES })
 }
 
-/** `counted`: lines of the runner, of which some are not kept. */
+/** `counted`: lines of the runner, kept or not. */
 type Chunk = { counted: number; kept: LogLine[]; bytes: number }
 
 function withinBudget(build: Row<'build'>, lines: readonly LogLine[]): Omit<Chunk, 'counted'> {

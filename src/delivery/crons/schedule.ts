@@ -16,7 +16,7 @@ export function scheduleFault(schedule: string): string | undefined {
   }
 }
 
-/** Returns the next times after `now`, at most so many. */
+/** Returns the next `count` times after `now`. */
 export function nextTimes(schedule: string, now: number, count: number): number[] {
   return open(schedule)
     .nextRuns(count, new Date(now))

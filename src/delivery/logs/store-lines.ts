@@ -15,7 +15,7 @@ export const LOG_BUDGET = {
   /** Bytes and pieces of an account: the oldest go first. */
   bytes: 32 * 1024 * 1024,
   pieces: 4000,
-  /** A piece takes lines until it has so many bytes, or began so long ago. */
+  /** Size and age at which a chunk is complete. */
   pieceBytes: 128 * 1024,
   pieceMs: 3_600_000,
 } as const

@@ -1,4 +1,4 @@
-/** Files of a build: its source, of which a runner reads each file, and its output, of which it sends each. docs/building.md: Runner protocol. */
+/** Files of a build: the files of its source, which a runner reads, and of its output, which it sends. docs/building.md: Runner protocol. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -61,7 +61,7 @@ export function openLeaseDesk(deps: Deps): LeaseDesk {
       const state = await recordRunner(deps, body.value)
       if (state === 'removed' || state === 'full') return turnAway(state)
       const until = performance.now() + LEASE_TIMES.pollMs
-      // A newcomer waits behind the others, of which one asks at a time.
+      // A new one waits behind the others. One asks at a time.
       let asks = held.size() === 0
       for (;;) {
         const lease = asks && !held.isOver() ? await leaseFor(body.value.runner, response) : undefined

@@ -9,7 +9,7 @@ import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { LEASE_TIMES } from '../protocol/runner-protocol.ts'
 import { MAX_RUNNERS, stateOf } from './registry.ts'
 
-/** Builds that are looked at, so many more than machines run. */
+/** Builds that are read: far more than machines run at once. */
 const MAX_BUILDS = 5000
 /** Of one runner. */
 const MAX_NAMED = 20

@@ -46,7 +46,7 @@ export async function ingestLines(
   let count = 0
   let dropped = 0
   for (const drain of drains) {
-    const texts = lines.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
+    const texts = lines.filter(({ line }) => receives(drain, line)).map(({ text }) => text)
     if (texts.length === 0) continue
     const text = joinLines(drain.delivery_format, texts)
     const bytes = Buffer.byteLength(text)
@@ -138,7 +138,7 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
 }
 
 /** Whether the drain's source, environment and sampling rate select a line. */
-function hears(drain: Row<'log_drain'>, line: Placed): boolean {
+function receives(drain: Row<'log_drain'>, line: Placed): boolean {
   const sources: string[] | null = drain.sources_json === null ? null : JSON.parse(drain.sources_json)
   const environments: string[] = JSON.parse(drain.environments_json)
   if (!(sources?.includes(line.source) ?? true) || !environments.includes(line.environment)) return false

@@ -54,7 +54,7 @@ export type PathQueue<T> = {
   shift(): T | undefined
 }
 
-/** An empty queue for paths of so many parts. */
+/** Returns an empty queue for paths with this number of parts. */
 export function createPathQueue<T>(parts: number): PathQueue<T> {
   if (parts === 0) return openList()
   /** One entry for each item below the name. */

@@ -12,7 +12,7 @@ export type SharedSlots = {
 type Own = { askers: Semaphore; users: number }
 
 /**
- * Slots of which every one is free: `slots` of all owners, at most `ofOwner` of one and never more than are left free. Of those of an owner, no asker
+ * Free slots: `slots` for all owners, at most `ofOwner` of one and never more than are left free. Of those of an owner, no asker
  * has more than are left free.
  */
 export function createSharedSlots({ slots, ofOwner }: { slots: number; ofOwner: number }): SharedSlots {

@@ -16,7 +16,7 @@ export type Masks = {
 
 /**
  * Builds the masks of these values. Values of less than 6 characters are not masked. Each line of a value is masked on its own. `most`: forms,
- * of which the values themselves come first.
+ * the values themselves first.
  */
 export function createMasks(values: readonly string[], most = MAX_FORMS): Masks {
   const lines = values.flatMap((value) => [value, ...value.split(/\r?\n/)])

@@ -1,4 +1,4 @@
-/** Events of deployments that were not built here, and runtime logs, of which Berth has none. docs/deployments.md. */
+/** Events of deployments that were not built here, and runtime logs, which Berth does not have. docs/deployments.md. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'

@@ -63,14 +63,14 @@ async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to:
   }
 }
 
-async function drop(ctx: OperatorCtx, project: Row<'project'>, domain: Domain, hears: EventAccount): Promise<void> {
-  await stopRedirects(ctx, hears, project, domain)
+async function drop(ctx: OperatorCtx, project: Row<'project'>, domain: Domain, recipient: EventAccount): Promise<void> {
+  await stopRedirects(ctx, recipient, project, domain)
   await ctx.db
     .deleteFrom('project_domain')
     .where('account_id', '=', domain.account_id)
     .where('name', '=', domain.name)
     .execute()
-  ctx.emit('project.domain.deleted', showEvent(project, domain), project.id, hears)
+  ctx.emit('project.domain.deleted', showEvent(project, domain), project.id, recipient)
 }
 
 function domainsOf(ctx: OperatorCtx, project: Row<'project'>): Promise<Domain[]> {

@@ -78,7 +78,7 @@ export async function readFound({ db, account }: Ctx, found: readonly Found[]): 
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** Returns projects that name an Edge Config, if few. Any account may name any, so many others may match. */
+/** Returns projects that name an Edge Config, if few. Any account may name any of them, and then many match. */
 export async function fewThatName(
   { db }: Ctx,
   column: 'edge_config_id' | 'edge_config_token_id',

@@ -30,7 +30,7 @@ export type ProcessLimits = {
 
 export type Action = { do: 'start'; key: string } | { do: 'drain' | 'kill'; id: number }
 
-/** So many bad ends within a minute delay the next start. */
+/** Failures within a minute that delay the next start. */
 const FAILURES = 5
 const FAILURES_MS = 60_000
 const BACKOFF_MS = 30_000

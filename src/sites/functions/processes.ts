@@ -162,7 +162,7 @@ function* factsOf({ running }: State, now: number) {
   }
 }
 
-/** Forgets functions of which nothing is to be known any more. */
+/** Forgets functions whose state is not needed any more. */
 function demandsOf({ own, running }: State, now: number): Demand[] {
   const awake = new Set(running.values().map(({ spec }) => spec.key))
   return [...own].map(([key, one]) => {

@@ -21,7 +21,7 @@ export type LineBuffer = {
   add(deploymentId: string, line: Written, mask?: Mask): void
   /** Notes a request. Call the result with its status: 0 for a visitor who left. */
   begin(deploymentId: string, facts: RequestFacts): (status: number) => void
-  /** Removes and returns the oldest lines, at most so many, and bytes of text. */
+  /** Removes and returns the oldest lines: at most `most`, with at most `bytes` of text. */
   take(most: number, bytes: number): LogLine[]
 }
 

@@ -14,7 +14,7 @@ type Asking = {
   decide(answer: MiddlewareAnswer): Promise<Decision>
 }
 
-/** A body that nothing reads, where routing goes on, may have so many bytes, and last so long. */
+/** Limits of a body that nothing reads, where routing goes on. */
 const [DUMP_BYTES, DUMP_MS] = [64 * 1024, 1000]
 /** A visitor who reads nothing for this time is disconnected. */
 const TIMEOUT_MS = 60_000

@@ -109,7 +109,7 @@ async function answer(
   return undefined
 }
 
-/** A page of which a part is rendered for each visitor: its function answers whole. */
+/** A partially prerendered page: its function renders all of it. */
 function isPartial({ prerender: { chain, fallback } }: PrerenderDecision): boolean {
   return chain !== undefined || fallback?.contentType.startsWith('application/x-nextjs-pre-render') === true
 }
