@@ -1,4 +1,4 @@
-/** Berth within somebody else's process: `startBerth` of the npm package. docs/testing-your-integration.md. */
+/** Berth within another program: `startBerth` of the npm package. docs/testing-your-integration.md. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'

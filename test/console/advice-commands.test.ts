@@ -23,7 +23,7 @@ const MESSAGES: readonly [string, string[]][] = [
   ['check DATABASE_URL, and that the server runs', []],
 ]
 
-test('a sentence names its commands, and nothing else is one', () => {
+test('commands in a message are recognized, and nothing else', () => {
   for (const [sentence, commands] of MESSAGES) assert.deepEqual(commandsIn(sentence), commands, sentence)
 })
 

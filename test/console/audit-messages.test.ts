@@ -25,14 +25,14 @@ function kindsBeside(): string[] {
 /** Operations that were removed. Their lines stay in the logs. */
 const OF_EARLIER_VERSIONS = ['deleteAliasAsCli', 'assignAliasAsCli', 'deleteDeploymentAsCli']
 
-test('no page says of a moment that has passed "since … ago"', () => {
+test('no page says "since … ago"', () => {
   const sources = globSync('src/{console,pages,consent}/**/*.ts', { cwd: root })
   for (const file of sources)
     assert.doesNotMatch(readFileSync(`${root}/${file}`, 'utf8'), /\bsince (<[^>]*>|html`)?\$\{ago\(|'Since'/, file)
   assert.ok(sources.length > 60, `${sources.length} files`)
 })
 
-test('every kind of line has a sentence, and every sentence is of a kind that there is', () => {
+test('every kind of entry has a message, and every message has a kind', () => {
   const beside = kindsBeside()
   assert.ok(beside.includes('placed by operator') && beside.includes('endIdentity'), beside.join())
   const kinds = [

@@ -1,4 +1,4 @@
-/** Drawings, and moments as people say them. docs/console.md: Charts, Page layout. */
+/** Charts and relative times. docs/console.md: Charts, Page layout. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { barChart, type ChartSeries, columnChart } from '../../src/console/charts.ts'
@@ -10,7 +10,7 @@ const KINDS: readonly ChartSeries[] = [
 ]
 const columnsOf = (...all: number[][]) => all.map((counts, at) => ({ name: `${at}:00`, title: `hour ${at}`, counts }))
 
-test('three columns are drawn on top of each other, with their table; fewer are sentences', () => {
+test('three columns are stacked, with their table; fewer are shown as text', () => {
   const drawn = columnChart('Deliveries', KINDS, columnsOf([1, 3], [0, 2], [0, 0])).markup
   const heights = [...drawn.matchAll(/<rect class="(\w+)"[^>]* y="([\d.]+)"[^>]*height="([\d.]+)"/g)].map(
     ([, ...one]) => one,
@@ -46,7 +46,7 @@ test('a bar is an element of its own in its cell, which stays a cell, and its nu
   assert.match(markup, /<td data-label="Count" class="num">20<\/td>/)
 })
 
-test('a last use is said to the hour, and never to be earlier than what it is of was made', () => {
+test('a last use is rounded to the hour, and never earlier than the creation', () => {
   const at = Date.UTC(2026, 0, 1, 10)
   const minute = 60_000
   const timeOf = (last: number | null, made: number, now: number) =>

@@ -1,4 +1,4 @@
-/** What cannot be undone, or shuts somebody out, asks a second time on every page. docs/console.md: Page layout. */
+/** Actions that cannot be undone, or lock a user out, require a confirmation on every page. docs/console.md: Page layout. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { ROUTES } from '../../src/routes.ts'
@@ -7,9 +7,9 @@ import { type ConsolePage, openConsolePages } from '../support/clients/console-p
 import { setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines } from '../support/world.ts'
 
-/** They end a token, a secret or a second factor of one's own, which somebody may have lost. */
+/** They revoke the user's own token, secret or second factor, which may be stolen. */
 const HASTY = new Set(['deleteAuthToken', 'operatorDeleteToken', 'deleteIntegrationSecret'])
-/** No routes that delete, and yet there is no way back from them, or somebody is shut out. */
+/** Routes that delete nothing, but cannot be undone or lock a user out. */
 const OTHERS = new Set(['operatorRotateKeys', 'operatorRetireKey', 'operatorRemoveSecondFactors'])
 const DELETES = new Set(ROUTES.filter(({ method }) => method === 'DELETE').map(({ operationId }) => operationId))
 const FORM = /<form[^>]* method="post"[^>]* action="([^"?]*)[^"]*"[\s\S]*?<\/form>/g
@@ -31,7 +31,7 @@ function isWithin(before: string, begin: string, end: string): boolean {
   return at >= 0 && !before.slice(at).includes(end)
 }
 
-/** The page of an app that nobody has installed: another one cannot be removed. */
+/** The page of an app without installations: an app with installations cannot be deleted. */
 async function openSpareApp(client: Client): Promise<ConsolePage> {
   const path = '/console/t/:slug/apps/:id'
   const list = '/console/t/team/apps'
@@ -42,7 +42,7 @@ async function openSpareApp(client: Client): Promise<ConsolePage> {
   return { path, address: `${list}/${id}` }
 }
 
-onBothEngines('what deletes, shuts out or replaces a key asks a second time, on every page', async (world) => {
+onBothEngines('what deletes, locks out or replaces a key requires a confirmation, on every page', async (world) => {
   const pages = await openConsolePages(world)
   const mate = pages
     .find(({ path }) => path.endsWith('/people/:id'))!

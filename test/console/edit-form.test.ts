@@ -1,4 +1,4 @@
-/** Forms of a change send what was changed: two people who change different fields do not undo each other. docs/console.md: Forms. */
+/** Edit forms send only what was changed: two users who change different fields do not undo each other. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changedKeys, INITIAL_VALUES_FIELD, initialFields, initialFormData } from '../../src/console/edit-form.ts'
@@ -17,7 +17,7 @@ const PROJECT = `${T}/projects/:name`
 const SETTINGS = `${PROJECT}/settings`
 const VARIABLE = `${PROJECT}/variables/:id/edit`
 
-/** TABLE the forms of a change: the page that shows each, what one person changes in it, and what another one does. */
+/** TABLE edit forms: the page of each, what one user changes in it, and what another one does. */
 const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; second: Fields }> = {
   [SETTINGS]: { first: { buildCommand: 'make "it" & more' }, second: { rootDirectory: 'app' } },
   [`${SETTINGS}/protection`]: {
@@ -26,7 +26,7 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
     second: { passwordFor: 'all', password: 'a secret' },
   },
   [VARIABLE]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
-  // Branch, environment and redirect shut each other out.
+  // Branch, environment and redirect exclude each other.
   [`${PROJECT}/domains/:domain`]: { first: { gitBranch: 'next' }, second: {} },
   [`${T}/apps/:id/change`]: {
     first: { logoUrl: 'https://app.example.com/logo.png' },
@@ -94,13 +94,13 @@ async function openSettings(world: World) {
   return { client: await openSignedInClient(world), url: '/console/t/admin/projects/web/settings' }
 }
 
-/** What each write leaves: a line of the audit log, and events where it tells some. */
+/** The audit entries of all writes, and their events. */
 async function linesOf({ deps: { db } }: World) {
   const lines = await db.read.selectFrom('audit').select('stamp').where('type', 'not in', READS).execute()
   return [lines, await db.read.selectFrom('event').select('id').execute()]
 }
 
-test('every form that changes fields of what is there says what was shown', () => {
+test('every edit form contains its initial values', () => {
   const withField = [...CONSOLE_FORMS].filter(
     ([, { form }]) => INITIAL_VALUES_FIELD in ((form as { properties?: object })?.properties ?? {}),
   )
@@ -114,7 +114,7 @@ test('every form that changes fields of what is there says what was shown', () =
 })
 
 onBothEngines(
-  'two people change different fields, and both changes stand; a form as it was shown writes nothing',
+  'concurrent edits of different fields are both saved, and an unchanged form writes nothing',
   async (world) => {
     const { at, client } = await open(world)
     for (const path of PATHS) {
@@ -161,7 +161,7 @@ onBothEngines('the line of a change in the audit log names the fields that were 
 })
 
 onBothEngines(
-  'of two who change the same field the later one wins, and a switch that is off is a change',
+  'when two users change the same field the later change wins, and an unchecked box is a change',
   async (world) => {
     const { client, url } = await openSettings(world)
     const shown = await openForm(client, SETTINGS, url)
@@ -175,7 +175,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a form that was refused, and one that was kept over a sign-in, say what was first shown',
+  'a form that was refused, and one that was saved over a sign-in, keep the initial values',
   async (world) => {
     const { client, url } = await openSettings(world)
     const shown = await openForm(client, SETTINGS, url)
@@ -196,7 +196,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a form that does not say what was shown, or says nothing of it, sends all its fields', async (world) => {
+onBothEngines('a form without initial values, or with invalid ones, sends all its fields', async (world) => {
   const { client, url } = await openSettings(world)
   for (const was of [undefined, '', 'x', '%%%&=', 'name=web\u0000']) {
     const { was: _, ...shown } = await openForm(client, SETTINGS, url)
@@ -207,7 +207,7 @@ onBothEngines('a form that does not say what was shown, or says nothing of it, s
   }
 })
 
-onBothEngines('a forged field gives whoever forges it no right that they lack', async (world) => {
+onBothEngines('a forged field grants no permission that the caller does not have', async (world) => {
   const viewer = await world.user('viewer')
   await world.join(viewer, 'VIEWER')
   const owner = await openSignedInClient(world)
@@ -222,7 +222,7 @@ onBothEngines('a forged field gives whoever forges it no right that they lack', 
   assert.equal(await digest(world), before)
 })
 
-onBothEngines('the value of a variable stands in no such field', async (world) => {
+onBothEngines('the initial values never contain the value of a variable', async (world) => {
   const { at, client } = await open(world)
   const url = at(VARIABLE)
   const { was, ...fields } = await openForm(client, VARIABLE, url)
@@ -234,7 +234,7 @@ onBothEngines('the value of a variable stands in no such field', async (world) =
   }
 })
 
-test('what a browser sends of fields that nobody touched', () => {
+test('the fields that a browser sends from an untouched form', () => {
   const fields = html`<input type="hidden" name="h" value="&amp; &lt;"><input name="l" value="${'a\nb'}" title="${'x checked'}">
 ${checkboxField('on', 'On', true)}${checkboxField('off', 'Off', false)}<input type="checkbox" name="named" value="checked">
 ${checkboxesField(
@@ -286,7 +286,7 @@ ${textAreaField('text', 'Text', { value: '\none\r\ntwo "three" </textarea>' })}<
   )
 })
 
-test('keys that belong together are sent together, and what its schema refuses was not shown', () => {
+test('keys that belong together are sent together, and initial values that the schema refuses are ignored', () => {
   const body = { a: 1, b: [1], c: 'x' }
   assert.deepEqual(changedKeys({ ...body, a: 2 }, body), { a: 2 })
   assert.deepEqual(changedKeys({ ...body, b: [2] }, body, [['a', 'b']]), { a: 1, b: [2] })

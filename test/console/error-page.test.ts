@@ -1,4 +1,4 @@
-/** A page of the console that is not there: it keeps the navigation, leads to the nearest list, and tells nothing of what others own. docs/console.md: URLs. */
+/** The console's page for a missing resource: it keeps the navigation, links to the nearest list, and reveals nothing of other accounts. docs/console.md: URLs. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { openClient, openSignedInClient, type PageResponse } from '../support/clients/browser-client.ts'
@@ -26,7 +26,7 @@ function plain({ text }: PageResponse): string {
 }
 
 onBothEngines(
-  'every page that is not there has the tabs of its place, and leads to a list that is there',
+  'the page of a missing resource has the tabs of its section, and links to a list that exists',
   async (world) => {
     await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
     const client = await openSignedInClient(world)
@@ -39,7 +39,7 @@ onBothEngines(
       if (seen.status !== 404) left.push(path)
       else {
         const way = wayOf(seen, url)
-        assert.ok(url.startsWith(way) && way.length > '/console/t/team'.length, `${url} leads to ${way}`)
+        assert.ok(url.startsWith(way) && way.length > '/console/t/team'.length, `${url} links to ${way}`)
         assert.ok(tabsOf(seen).includes(way), url)
         assert.equal((await client.get(way)).status, 200, way)
       }
@@ -71,7 +71,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('whoever may not see a section is shown no tab of it, and is led to what they may see', async (world) => {
+onBothEngines('a user without access to a section sees no tab of it, and goes to one they can see', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'BILLING')
   const client = await openSignedInClient(world, guest.id, 'guest')

@@ -15,8 +15,8 @@ const chromium = findChromium()
 /** Its address is in an email. Without what the email adds it says that the link is not whole. */
 const OF_AN_EMAIL = '/console/account/email'
 
-test('every page of the table of screens is whole, stands still, and axe finds nothing', async (t) => {
-  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read every page'))
+test('every page of the table of screens is complete, does not shift, and axe finds nothing', async (t) => {
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether every page is accessible'))
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium)
   try {

@@ -1,4 +1,4 @@
-/** TABLE every form of the pages, by its path: what people type into it, and what a good one holds. docs/console.md: Forms. */
+/** TABLE every form of the pages, by its path: the fields that users type into, and valid values. docs/console.md: Forms. */
 import { CONSOLE } from '../../src/console/screens.ts'
 import type { Screen } from '../../src/platform/pages/screen.ts'
 import { SCREENS } from '../../src/screens.ts'
@@ -6,7 +6,7 @@ import type { Fields } from '../support/clients/browser-client.ts'
 import type { Samples } from '../support/sample-requests.ts'
 
 export type Form = {
-  /** The fields that people type into. */
+  /** The fields that users type into. */
   typed?: readonly string[]
   /** Fields of a form that is taken after `seedSamples`; {} where it has none. Undefined where none is taken, and `twice` says why. */
   good?: Fields | ((samples: Samples) => Fields)
@@ -103,7 +103,7 @@ export const FORMS: Record<string, Form> = {
   [`${T}/members/invite`]: { typed: ['email', 'role'], good: { email: 'sample@example.org', role: 'VIEWER' } },
   [`${T}/members/:uid/role`]: { typed: ['role'], good: { role: 'DEVELOPER' } },
   [`${T}/members/:uid/remove`]: { good: {} },
-  [`${T}/members/:uid/leave`]: { twice: 'whoever left has no part in the team any more: 404' },
+  [`${T}/members/:uid/leave`]: { twice: 'after leaving, the user is not in the team: 404' },
   [`${T}/settings`]: {
     typed: ['name', 'slug', 'description', 'sensitive'],
     good: { name: 'Team', slug: 'team', sensitive: 'default' },
@@ -129,7 +129,7 @@ export const FORMS: Record<string, Form> = {
     typed: ['code'],
     twice: 'a code is used up: the page of second factors, which makes new recovery codes',
   },
-  [`${FACTORS}/codes/remove`]: { twice: 'there are none any more' },
+  [`${FACTORS}/codes/remove`]: { twice: 'the list is empty' },
   [`${FACTORS}/passkeys`]: { typed: ['name'], twice: 'a passkey is there once: it says so' },
   [`${FACTORS}/passkeys/name`]: { typed: ['name'], twice: 'it is called so already' },
   [`${FACTORS}/passkeys/remove`]: { twice: 'it is not there any more' },
@@ -152,9 +152,9 @@ export const FORMS: Record<string, Form> = {
   [`${OPERATOR}/runners/:id/drain`]: { good: { draining: 'true' } },
   [`${OPERATOR}/runners/:id/remove`]: { good: {} },
   [`${OPERATOR}/timers/:name/run`]: { good: {} },
-  [`${OPERATOR}/backups`]: { twice: 'one backup is made: it goes on beside the test' },
-  [`${OPERATOR}/backups/verify`]: { twice: 'one backup is checked: it goes on beside the test' },
-  [`${OPERATOR}/people/:id/second-factors`]: { twice: 'there is none left to remove' },
+  [`${OPERATOR}/backups`]: { twice: 'one backup is made: it runs parallel to the test' },
+  [`${OPERATOR}/backups/verify`]: { twice: 'one backup is checked: it runs parallel to the test' },
+  [`${OPERATOR}/people/:id/second-factors`]: { twice: 'nothing is left to remove' },
   [`${OPERATOR}/people/:id/suspended`]: { good: { suspended: 'true' } },
   [`${OPERATOR}/teams/:id/remove`]: { typed: ['typed'], good: { typed: 'rivals', called: 'rivals', force: 'on' } },
   [`${OPERATOR}/people/:id/remove`]: { typed: ['typed'], good: { typed: 'spare', called: 'spare', force: 'on' } },

@@ -24,13 +24,13 @@ export type FormWorld = {
   goodOf(path: string): Fields | undefined
 }
 
-/** The route that a form asks first; undefined where it does something by itself. */
+/** The first route that a form calls; undefined where it calls none. */
 export function routeOf(path: string): Route | undefined {
   const [name] = CONSOLE_FORMS.get(path)!.calls ?? []
   return name === undefined ? undefined : BY_NAME.get(name)!
 }
 
-/** Fills a world by `seedSamples`. The forms are those of the first person's own account, but for what only teams have. */
+/** Fills a world by `seedSamples`. The forms are those of the first user's own account, or of the team where only teams have them. */
 export async function openForms(world: World): Promise<FormWorld> {
   const samples = await seedSamples(world)
   const { projectId, apps } = samples

@@ -59,7 +59,7 @@ test('the table has every form of the console, once', () => {
   assert.deepEqual([...CONSOLE_FORMS.keys()].sort(), PATHS.toSorted())
 })
 
-test('each form says what happens when it is sent twice, or asks a route that takes a key', () => {
+test('each form documents a duplicate submission, or calls a route with an idempotency key', () => {
   for (const path of PATHS) {
     const route = routeOf(path)
     const isKeyed = route !== undefined && acceptsIdempotencyKey(route) && FORMS[path]!.good !== undefined
@@ -67,7 +67,7 @@ test('each form says what happens when it is sent twice, or asks a route that ta
   }
 })
 
-onBothEngines('whatever is typed into a form comes back as text beside what is wrong with it', async (world) => {
+onBothEngines('typed values are shown again as text, next to their errors', async (world) => {
   const { at, client, typedInto } = await open(world)
   for (const path of WITH_FIELDS)
     for (const text of TYPED) {
@@ -87,7 +87,7 @@ onBothEngines('whatever is typed into a form comes back as text beside what is w
 })
 
 onBothEngines(
-  'what is typed as another email comes back too, where the service sends mail',
+  'a typed new email is shown again too, where the service sends mail',
   async (world) => {
     const client = await openSignedInClient(world)
     await client.get('/console/account')
@@ -110,7 +110,7 @@ const NO_TEXT: readonly (readonly [sent: (name: string) => string, shown: string
   [(name) => `${name}=one+%F0%9F%98%80&${name}=two`, 'one 😀', 'is given more than once'],
 ]
 
-onBothEngines('bytes that are no text in a field come back on the page of the form, and do nothing', async (world) => {
+onBothEngines('bytes that are not text in a field are shown again in the form, and change nothing', async (world) => {
   const { at, client, goodOf } = await open(world)
   const before = await digest(world)
   for (const path of WITH_FIELDS) {
@@ -139,7 +139,7 @@ onBothEngines('bytes that are no text in a field come back on the page of the fo
 })
 
 onBothEngines(
-  'a name of a field that is no text is refused, and never taken for the one that it looks like',
+  'a field name that is not text is refused, and never read as the name that it resembles',
   async (world) => {
     const { client } = await open(world)
     const before = await digest(world)
@@ -151,7 +151,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a form without its fields, with too many of one, and one that says a field twice', async (world) => {
+onBothEngines('a form without its fields, with too many of one, or with a duplicate field', async (world) => {
   const { at, client, goodOf } = await open(world)
   for (const path of WITH_FIELDS) {
     const { form } = CONSOLE_FORMS.get(path)!
@@ -190,7 +190,7 @@ onBothEngines('ids that are not there, and those of others, are not found', asyn
   assert.equal(await digest(world), before)
 })
 
-onBothEngines('whoever is no operator does nothing by the forms of the operator', async (world) => {
+onBothEngines('the operator forms do nothing for a user who is not an operator', async (world) => {
   const { at, goodOf } = await openForms(world)
   const person = await openSignedInClient(world, (await world.user('person')).id, 'person')
   await person.get('/console/account')
@@ -208,7 +208,7 @@ function keptIn({ text }: PageResponse): { to: string; fields: Fields } {
   return JSON.parse(value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'))
 }
 
-onBothEngines('a form of a session that is over comes back with what was typed, and does nothing', async (world) => {
+onBothEngines('a form of an ended session is shown again with the typed values, and does nothing', async (world) => {
   const { at, client, typedInto } = await open(world)
   const before = await digest(world)
   for (const path of WITH_FIELDS.filter((one) => CONSOLE_FORMS.get(one)!.savesForm)) {
@@ -251,13 +251,13 @@ function withoutOnce({ status, location, text }: PageResponse) {
   return { status, location, text: text.replaceAll(/name="once" value="\w+"|>[^<]*<\/time>/g, '') }
 }
 
-/** Each write leaves a line of the audit log, and events where it tells some. Lines of values that a page shows are no writes. */
+/** The audit entries of all writes, and their events. Entries of secret reads do not count. */
 async function linesOf({ deps: { db } }: World): Promise<unknown> {
   const lines = db.read.selectFrom('audit').select('stamp').where('type', 'not in', READS)
   return [await lines.execute(), await db.read.selectFrom('event').select('id').execute()]
 }
 
-onBothEngines('a form that is sent twice does one thing, and is answered the same', async (world) => {
+onBothEngines('a form that is sent twice acts once, and returns the same response', async (world) => {
   const { at, client, goodOf } = await open(world)
   for (const path of PATHS) {
     const fields = goodOf(path)
@@ -299,7 +299,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a page that is shown anew, other fields, and another session each do it once more', async (world) => {
+onBothEngines('a reloaded page, other fields, and another session each submit once more', async (world) => {
   const client = await openWebhooks(world)
   const [, once] = /name="once" value="(\w+)"/.exec((await client.get(WEBHOOKS)).text)!
   const [, next] = /name="once" value="(\w+)"/.exec((await client.get(WEBHOOKS)).text)!

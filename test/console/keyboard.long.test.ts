@@ -17,7 +17,7 @@ const WEB = '/console/t/admin/projects/web'
 /** More stops than a page of the walk has. */
 const MAX_STOPS = 150
 
-/** What can be reached by Tab, as the page says: each is marked with its place in the document. A group of radios is one stop, at the chosen one: arrows lead to the others. */
+/** Marks each element that Tab can reach with its place in the document. A group of radios is one stop, at the selected one: arrows reach the others. */
 const MARK = `(() => {
   const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   const shown = all.filter((one) => !one.disabled && one.type !== 'hidden' && (one.type !== 'radio' || one.checked) && one.checkVisibility({ visibilityProperty: true }))
@@ -134,7 +134,7 @@ test('the first stop leads past the bar and the tabs', async (t) => {
   })
 })
 
-test('a menu opens by Enter, is walked through, and closes by Escape, by leaving it and by a click beside it', async (t) => {
+test('a menu opens with Enter, can be walked through, and closes with Escape, on leaving it and on a click outside', async (t) => {
   if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether menus work by keyboard'))
   await inWindow(async (page, origin) => {
     await page.goto(`${origin}${WEB}`)
@@ -158,7 +158,7 @@ test('a menu opens by Enter, is walked through, and closes by Escape, by leaving
   })
 })
 
-test('a text is copied by its button', async (t) => {
+test('a button copies a text', async (t) => {
   if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether a record can be copied'))
   await inWindow(async (page, origin) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })

@@ -10,7 +10,7 @@ import { onBothEngines, type World } from '../support/world.ts'
 import { consentAndInstall, seedIntegration } from '../support/worlds/integration-world.ts'
 
 const BY_NAME = new Map(ROUTES.map((route) => [route.operationId, route]))
-/** Of several screens of one address the one without names comes first: `variables/new` is no variable. */
+/** Of several screens with one address the one without names comes first: `variables/new` is not a variable. */
 const SCREENS = CONSOLE.map((screen) => ({
   ...screen,
   address: new RegExp(`^${screen.path.replaceAll(/:\w+/g, '[^/]+')}$`),
@@ -104,7 +104,7 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
   assert.ok(seen.size > 50, `${seen.size} screens were offered`)
 })
 
-onBothEngines('a page that is there for one form says to other roles which roles may send it', async (world) => {
+onBothEngines('a page with a single form says to other roles which roles can send it', async (world) => {
   const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body
   const ids = await fillTeam(world)
   const forms = SCREENS.filter(({ requiresCall }) => requiresCall !== undefined)

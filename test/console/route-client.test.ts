@@ -1,5 +1,5 @@
 /**
- * What the console allows is what a token of the same person allows, over every route and every page: the same refusals, audit lines and
+ * The console allows what a token of the same user allows, over every route and every page: the same refusals, audit entries and
  * events. New routes and pages are covered without being named here. docs/console.md: Implementation.
  */
 import assert from 'node:assert/strict'
@@ -27,11 +27,11 @@ import { onBothEngines, openWorld, type World } from '../support/world.ts'
 
 /** A token is asked about itself there, and a session has none. */
 const OF_THE_TOKEN = new Set(['getAuthToken', 'deleteAuthToken'])
-/** These begin what goes on beside the request, or work by connections of their own. */
+/** These start background work, or open connections of their own. */
 const BESIDE = new Set(['operatorMakeBackup', 'operatorVerifyBackup', 'operatorGetHealth'])
 const FORMS = CONSOLE.filter(({ method }) => method === 'POST')
 
-/** What asks for a person by their session. */
+/** Creates the route client of a user's session. */
 function askerOf(world: World, client: Client, userId: string): CallRoute {
   const bridge = createRouteClient(
     world.deps,
@@ -47,7 +47,7 @@ function askerOf(world: World, client: Client, userId: string): CallRoute {
   )
 }
 
-/** How a route refuses the wish; undefined when it does not. */
+/** Returns how the route refuses the call; undefined when it does not. */
 function refusalOf(ask: CallRoute, route: Route, wish: RouteCall): Promise<[number, string] | undefined> {
   return ask(route.operationId, wish).then(
     () => undefined,
@@ -58,7 +58,7 @@ function refusalOf(ask: CallRoute, route: Route, wish: RouteCall): Promise<[numb
   )
 }
 
-/** A request as a page wishes it: what the path names, and the query. */
+/** A request as the route call of a page: path parameters and query. */
 async function wishOf({ path }: Route, { url, body }: SampleRequest): Promise<RouteCall> {
   const [asked = '', search = ''] = url.split('?')
   const values = asked.split('/')
@@ -69,13 +69,13 @@ async function wishOf({ path }: Route, { url, body }: SampleRequest): Promise<Ro
   return { params: Object.fromEntries(named), query, body: body instanceof Blob ? await body.text() : body }
 }
 
-/** A request that changes nothing, whoever asks: what it names is not there, and its body says nothing. */
+/** A request that changes nothing for any caller: its resource does not exist and its body is empty. */
 function unknownOf(route: Route): SampleRequest {
   const body = route.body === undefined ? undefined : route.textBody ? new Blob(['?'], { type: 'text/plain' }) : {}
   return { method: route.method, url: route.path.replaceAll(/:\w+/g, 'unknown'), body }
 }
 
-/** One person of each role, one of no role, and one who is shut out after they signed in. */
+/** A user of each role, and one without a role. */
 async function openPeople(world: World) {
   return Promise.all(
     [...ROLES, 'outsider'].map(async (role) => {
@@ -86,7 +86,7 @@ async function openPeople(world: World) {
   )
 }
 
-onBothEngines('every route refuses the session of a person as it refuses their token, in each role', async (world) => {
+onBothEngines("every route refuses a user's session as it refuses their token, in each role", async (world) => {
   const { teamId } = world.credentials
   for (const { role, user, client } of await openPeople(world)) {
     const ask = askerOf(world, client, user.id)
@@ -105,7 +105,7 @@ onBothEngines('every route refuses the session of a person as it refuses their t
 })
 
 onBothEngines(
-  'a session that ended is refused by every route at once, and leads from every page to the sign-in',
+  'every route refuses an ended session at once, and every page redirects to the sign-in',
   async (world) => {
     const client = await openSignedInClient(world)
     const ask = askerOf(world, client, world.credentials.userId)
@@ -121,7 +121,7 @@ onBothEngines(
   },
 )
 
-/** What a request left in the log and told, without what differs from one store to another. */
+/** The audit entries and events of a request, without what differs between stores. */
 async function tracesOf(world: World, act: () => Promise<unknown>) {
   const read = async () => ({
     audit: await world.deps.db.read
@@ -133,7 +133,7 @@ async function tracesOf(world: World, act: () => Promise<unknown>) {
   })
   const before = await read()
   await act()
-  // Lines of clear values are written together, a moment later.
+  // Entries of secret reads are written in a batch, later.
   await world.deps.secretReads.write()
   const after = await read()
   return {
@@ -171,7 +171,7 @@ onBothEngines('a good request leaves the same audit lines and events by a sessio
   }
 })
 
-onBothEngines('a page refuses by role what its routes refuse, and no other page does', async (world) => {
+onBothEngines('a page refuses a role exactly when its routes refuse it', async (world) => {
   const { teamId } = world.credentials
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
   const byName = new Map(ROUTES.map((route) => [route.operationId, route]))
@@ -207,7 +207,7 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
 })
 
 onBothEngines(
-  'no form is taken that is forged, from another site, of another session, or of one that ended',
+  'no form is accepted that is forged, of another site, of another session, or of an ended one',
   async (world) => {
     const client = await openSignedInClient(world)
     const other = openClient(world)

@@ -1,4 +1,4 @@
-/** What somebody typed is kept when their session ends in the middle of a form. docs/console.md: Sessions. */
+/** Typed values are kept when a session ends in the middle of a form. docs/console.md: Sessions. */
 import assert from 'node:assert/strict'
 import {
   type Client,
@@ -34,7 +34,7 @@ async function openForm(world: World): Promise<Client> {
   return client
 }
 
-/** Ends every session of the person: they are suspended, and let in again. */
+/** Ends every session of the user by suspending and reinstating them. */
 async function endSessions(world: World): Promise<void> {
   for (const suspended of [true, false]) {
     const changed = await world.operator('PATCH', `/operator/v1/users/${world.credentials.userId}`, { suspended })
@@ -47,7 +47,7 @@ async function countVariables(world: World): Promise<number> {
 }
 
 onBothEngines(
-  'a session that ends in the middle of a form: after sign-in what was typed is in the form, and was not sent',
+  'when a session ends in the middle of a form, the form has the typed values after sign-in, and was not sent',
   async (world) => {
     const client = await openForm(world)
     await endSessions(world)
@@ -76,7 +76,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what another site sends is not kept, and neither is what leads out or is no form of ours',
+  'a form of another site is not saved, and neither is one with a foreign target or with an invalid format',
   async (world) => {
     const client = await openForm(world)
     await endSessions(world)
@@ -92,7 +92,7 @@ onBothEngines(
     }
     const forged = await client.post(`${PATH}/new`, { ...TYPED, form: 'forged' })
     assert.equal(forged.status, 303)
-    // Without the cookie of the session that ended, the browser says by itself that the form was on a page of ours.
+    // Without the cookie of the ended session, the browser itself says that the form was on a page of ours.
     const stranger = openClient(world)
     assert.equal((await stranger.post(`${PATH}/new`, { ...TYPED, form: 'x' })).status, 303)
     assert.equal(
@@ -115,12 +115,12 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a session that ends while its page asks the routes leads to the sign-in, with what was typed',
+  'a session that ends during a route call redirects to the sign-in, with the typed values',
   async (world) => {
     const client = await openForm(world)
     const { db } = world.deps
     const { write } = db
-    /** The next request writes down that the session is in use, which is the last moment before the page asks. */
+    /** The next request records that the session is in use, which is the last write before the page calls routes. */
     const endNext = () => {
       world.deps.clock.set(world.deps.clock.now() + 600_000)
       db.write = async (work) => {
@@ -143,7 +143,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is too long for a field or for the route comes back in the form, and a whole value fits',
+  'a value too long for a field or the route is shown again in the form, and the longest valid value fits',
   async (world) => {
     const client = await openForm(world)
     const comment = 'c'.repeat(501)

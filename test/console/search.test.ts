@@ -5,7 +5,7 @@ import { seedProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
 import { consentAndInstall, seedIntegration } from '../support/worlds/integration-world.ts'
 
-onBothEngines('a person searches an account from every page, and each result leads to its page', async (world) => {
+onBothEngines('a user searches an account from every page, and each result links to its page', async (world) => {
   const query = `?teamId=${world.credentials.teamId}`
   await seedProject(world, 'web-shop', query)
   const variable = { key: 'SHOP_KEY', value: 'the-value', target: ['preview'] }
@@ -39,7 +39,7 @@ onBothEngines('a person searches an account from every page, and each result lea
 })
 
 onBothEngines(
-  'a search without a text says what it finds, one that is refused keeps what was typed, and no other account is searched',
+  'a search without a text says what it finds, a refused one keeps the text, and no other account is searched',
   async (world) => {
     const client = await openSignedInClient(world)
     const empty = await client.get('/console/search')

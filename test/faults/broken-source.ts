@@ -1,4 +1,4 @@
-/** The service with a piece of its source left out: what a check finds nothing wrong with then proves nothing. No setting reaches this. */
+/** The service without a piece of its source, to show that a check finds that. No setting reaches this. */
 import { registerHooks } from 'node:module'
 import { readConfig } from '../../src/config.ts'
 

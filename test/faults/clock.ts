@@ -71,7 +71,7 @@ async function jump(run: Run): Promise<void> {
   await mustGoWhenTrue(run, home, clocked, isThere)
 }
 
-/** The control: a program that starts 31 days later believes its clock, and then the installation goes. */
+/** The control: a program that starts 31 days later trusts its clock and deletes the installation. */
 async function mustGoWhenTrue(
   run: Run,
   home: ServiceHome,

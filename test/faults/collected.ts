@@ -80,7 +80,7 @@ function mustBeTaken(end: End | undefined): void {
   if (end !== undefined) throw new Error(`an upload ended with ${end.end}`)
 }
 
-/** A moment that is later than what happened, and earlier than what follows, to the millisecond. */
+/** A time after all that happened and before all that follows, to the millisecond. */
 async function between(): Promise<number> {
   await sleep(5)
   const moment = Date.now()

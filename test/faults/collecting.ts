@@ -1,4 +1,4 @@
-/** A collection of unused files as the service makes it, past a service that is stopped, as of a moment that the caller says. */
+/** Collects unused files as the service does, outside a stopped service, at a given time. */
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Deps } from '../../src/context.ts'
@@ -9,7 +9,7 @@ import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import type { ServiceHome } from '../support/process.ts'
 import type { Engine } from '../support/world.ts'
 
-/** Collects once for each of the moments, in ms. `files`: the folder of files. */
+/** Collects once at each of the times, in ms. `files`: the directory of files. */
 export async function collectAt(
   engine: Engine,
   home: ServiceHome,

@@ -16,7 +16,7 @@ export const databaseCrash: Fault = {
   engines: ['postgres'],
   run: (run) =>
     befall(run, run.short ? 3 : 50, async (at, url) => {
-      // In turn the whole server, which somebody starts again, and one of its processes, after which it recovers by itself.
+      // Alternates between the whole server, which is restarted here, and one of its processes, after which it recovers on its own.
       if (at % 2 === 0) {
         await killPostgres()
         await sleep(Math.random() * 300)

@@ -1,4 +1,4 @@
-/** What must hold of deployments at every moment: read past the service, and as visitors see it. */
+/** What must hold of deployments at any time: read outside the service, and as visitors see it. */
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'

@@ -1,4 +1,4 @@
-/** Clients that deploy, one deployment after another, as the command line does; and what each of them was told. */
+/** Clients that deploy in a loop, as the command line does, and the results of each. */
 import { createHash, randomBytes } from 'node:crypto'
 
 /** A deployment that was answered READY: its files by their path below the site, with their SHA-256. */

@@ -1,5 +1,5 @@
 /**
- * kill -9 of the control plane and of a sites server at random moments of deploys, in some of them on a full disk: no deployment is READY with a file
+ * kill -9 of the control plane and of a sites server at random times of deploys, in some of them on a full disk: no deployment is READY with a file
  * missing, and nothing is left behind once unused files were collected. docs/deploying-sites.md: Files, Collection.
  */
 import { execFileSync } from 'node:child_process'
@@ -103,14 +103,14 @@ export async function becomesTrue(is: () => boolean, longestMs = 60_000): Promis
   }
 }
 
-/** Fills the disk of the files until somebody was told so. */
+/** Fills the disk of the files until a deploy gets an error for it. */
 async function fillUnder({ files }: Place, { ends }: Deploys): Promise<string> {
   const ballast = fill(files)
   await becomesTrue(() => [...ends.keys()].some((end) => end.includes('507 storage_full')))
   return ballast
 }
 
-/** Whoever is not told READY is told that the disk is full, or nothing. */
+/** A deploy ends READY, with the error for a full disk, or without a response. */
 function mustBeEnds({ found }: Run, { ends }: Deploys): void {
   const allowed = /^(READY|(upload: )?507 storage_full|503 busy|ECONNRESET|ECONNREFUSED|UND_ERR_SOCKET|EPIPE)$/
   for (const [end, count] of ends) if (!allowed.test(end)) found.broken.push(`${count} deploys ended with ${end}`)

@@ -125,7 +125,7 @@ export function fill(folder: string): string {
 async function untilEnd(load: Load, end: string, many: number): Promise<void> {
   for (let waited = 0; (load.ends.get(end) ?? 0) < many; waited += 5) {
     load.mustRun()
-    if (waited > 60_000) throw new Error(`the load was not told ${end} in 60 s: ${JSON.stringify([...load.ends])}`)
+    if (waited > 60_000) throw new Error(`the load did not get ${end} in 60 s: ${JSON.stringify([...load.ends])}`)
     await sleep(5)
   }
 }
@@ -140,8 +140,8 @@ async function mustRead(run: Run, running: RunningService, home: ServiceHome): P
 }
 
 /**
- * The Nth fsync fails. Of a start: the process ends and says so. Of a commit: it ends by itself. Of a checkpoint, which SQLite
- * makes again by itself and nothing rests on until it is made: it may go on. The next one has all that was acknowledged.
+ * The Nth fsync fails. In a start: the process exits with a message. In a commit: it exits on its own. In a checkpoint, which SQLite
+ * repeats automatically and no data depends on until then: it may continue. The next process has all acknowledged writes.
  */
 async function failFsync(run: Run): Promise<void> {
   const { found } = run

@@ -1,5 +1,5 @@
 /**
- * A disk that forgets. It is told what a program did, and at any moment gives an image of what a power cut may leave: of
+ * A simulated disk. It gets the calls of a program, and at any time returns an image of what a power cut may leave: of
  * everything that was not yet synced each write is there, is not, or is torn; names of files are as durable as their folder.
  */
 import { dirname } from 'node:path'

@@ -1,4 +1,4 @@
-/** kill -9 at a random moment of a mixed write load, again and again. docs/spec/reliability.md F1. */
+/** Repeated kill -9 at a random time of a mixed write load. docs/spec/reliability.md F1. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   allNames,

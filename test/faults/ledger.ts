@@ -1,12 +1,12 @@
 /**
  * The ledger: what the service acknowledged, project by project, and what it may or may not have done because no answer came.
  * A store is held against it after a fault: each project must be whole, as it was after its last acknowledged write, or
- * whole as after the one write that was under way.
+ * complete as after the one write that was in flight.
  */
 import type { Found } from './fault.ts'
 import type { StoredProject } from './store.ts'
 
-/** A project as the ledger sees it; undefined: there is none. */
+/** A project as the ledger sees it; undefined: it does not exist. */
 export type State = { build: string; paused: boolean; env: Record<string, string>; domains: string[] } | undefined
 
 export type Entry = {
@@ -41,7 +41,7 @@ export function textOf(state: State): string {
   return JSON.stringify([state.build, state.paused, env, state.domains.toSorted()])
 }
 
-/** Holds what is stored against the ledger, counts what is lost and half done, and takes over what was in doubt. */
+/** Compares the store with the ledger, counts lost and partial writes, and records the outcome of unconfirmed ones. */
 export function compare(ledger: Ledger, stored: Map<string, StoredProject>, found: Found, when: string): void {
   for (const entry of ledger.entries.values()) {
     const there = stored.get(entry.name)

@@ -50,7 +50,7 @@ export function openLine(address: string): Line {
   }
 }
 
-/** What a proxy says by itself is a page, and no answer of the service. */
+/** A response that a proxy generates is a page, and not a response of the service. */
 function bodyOf(said: string) {
   if (said === '') return undefined
   return said.startsWith('<') ? { page: said } : JSON.parse(said)

@@ -14,7 +14,7 @@ export type App = { id: string; clientId: string; clientSecret: string }
 export type Written = { port: number; name: string; next: State; done: boolean }
 
 export type Load = {
-  /** Ends when every lane has stopped; rejects with what stopped one that met an answer nobody expects. */
+  /** Resolves when every lane has stopped; rejects with the error of a lane that got an unexpected response. */
   ended: Promise<void>
   stop(): void
   /** What was answered or not, so far: `2xx`, `503 unavailable`, `ECONNRESET`, or what an acknowledgement contradicts. */
@@ -85,7 +85,7 @@ export function startLoad(home: ServiceHome, addresses: string[], ledger: Ledger
         line = openLine(addresses[++at % addresses.length]!)
         await sleep(20)
       }
-      // Who is told to come back does not hammer.
+      // Back off, as the response asks for.
       if (said.status === 503 || said.status === 507) await sleep(20)
     }
     line.close()
@@ -106,7 +106,7 @@ export function startLoad(home: ServiceHome, addresses: string[], ledger: Ledger
   }
   const lanes = Array.from({ length: options.lanes ?? LANES }, (_, number) => lane(number))
   const ended = Promise.all([...lanes, exchanging()].map(guarded)).then(mustRun)
-  // Whoever made the fault may be at something else when it comes, and hears it when they come back.
+  // The caller may be busy with the fault when it rejects, and gets the error when it awaits `ended`.
   ended.catch(() => {})
   return {
     ended,
@@ -134,7 +134,7 @@ function settle(ledger: Ledger, entry: Entry, step: Step, said: Said): void {
     return
   }
   const code = said.body?.error?.code
-  // Nobody listened: it was not even asked.
+  // The request never reached the service.
   if (code === 'storage_full' || code === 'busy' || said.gone === 'ECONNREFUSED') entry.doubt = undefined
 }
 

@@ -26,7 +26,7 @@ const SCHEMA = {
 /** What notes changes is a step of its own, after the migrations: src/platform/db/postgres/change-triggers.ts. */
 const NOTES = "select tgname::text from pg_trigger where tgname like 'note\\_%' order by 1"
 const NAMES = 'select name from kysely_migration order by name'
-/** From the moment at which the migration can be seen to begin, to behind its end. */
+/** From the first visible effect of the migration to after its end. */
 const MAX_MS = { sqlite: 250, postgres: 400 }
 
 export const migration: Fault = { name: 'migration killed', engines: ['sqlite', 'postgres'], run: killMigrations }

@@ -1,4 +1,4 @@
-/** Name servers, mail server and receivers that are down and come back: nobody else waits, and nothing that was to leave is lost. docs/spec/reliability.md F16 to F18. */
+/** Name servers, mail server and receivers that are down and return: no other request waits, and no message is lost. docs/spec/reliability.md F16 to F18. */
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsOf, newHome, type RunningService, type ServiceHome, startService } from '../support/process.ts'
@@ -79,12 +79,12 @@ async function must({ running }: Place, ...asked: [method: string, path: string,
   return said.body
 }
 
-/** A name server that does not answer is told in time, changes nothing and keeps nobody; once it is back the proof goes through. */
+/** An unresponsive name server is reported in time, changes nothing and delays no other request; once it returns the domain is verified. */
 async function verifyWhileDown(place: Place, at: number): Promise<void> {
   const { run, dns, running, home, ledger } = place
   const { token } = credentialsOf(home)
   const name = `o${at}-99-0`
-  // Each under an apex of its own: one that was proven makes others under it verified at once.
+  // Each under an apex of its own: a verified one makes others under it verified at once.
   const domain = `proof.example${at}.net`
   await must(place, 'POST', '/v10/projects', token, { name })
   const { verification } = await must(place, 'POST', `/v10/projects/${name}/domains`, token, { name: domain })
@@ -116,7 +116,7 @@ async function queueLetter(place: Place): Promise<void> {
   await must(place, 'POST', `/operator/v1/users/${userId}/password-link`, operatorToken)
 }
 
-/** The letter and the events were attempted, in vain: what is attempted while the clock is set would wait anew. */
+/** Waits until the email and the events were attempted, in vain: an attempt while the clock is set would be delayed again. */
 async function untilTried(home: ServiceHome): Promise<void> {
   const sql = `select (select count(*) from mail where sent_at is null and last_error is not null)
     * (select count(*) from delivery_attempt where error is not null) as many`

@@ -38,7 +38,7 @@ export async function startPostgres(): Promise<void> {
 }
 
 /**
- * Kills one of its processes that serves the service. The server then ends all others and recovers by itself; this resolves
+ * Kills one of its processes that serves the service. The server then ends all others and recovers on its own; this resolves
  * when it has begun to, for until then it answers as if nothing had happened.
  */
 export async function killBackend(url: string): Promise<void> {
@@ -76,7 +76,7 @@ export async function cutConnections(url: string): Promise<number> {
 }
 
 /**
- * Moves a database that nobody uses yet onto the file system at `folder`, which the server's own user is given. The answer takes
+ * Moves an unused database onto the file system at `folder`, owned by the user of the server. The returned function takes
  * it away again, without which the server could not check the point it has come to.
  */
 export async function moveToFolder(url: string, folder: string): Promise<() => Promise<void>> {

@@ -116,7 +116,7 @@ async function openImage(run: Run, recording: Recording, image: string, moment: 
   }
 }
 
-/** What had been answered before the cut, and what was under way. */
+/** What had been acknowledged before the cut, and what was in flight. */
 function ledgerAt({ written }: Recording, before: Call[]): { ledger: Ledger; greeted: boolean } {
   const answered = new Map<number, number>()
   let greeted = false

@@ -1,4 +1,4 @@
-/** A store as it is, read past the service: the projects for the ledger, and what must hold in every store at every moment. */
+/** A store read outside the service: the projects for the ledger, and what must hold in every store at any time. */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -10,7 +10,7 @@ import type { Ledger, State } from './ledger.ts'
 export type StoredProject = { state: NonNullable<State>; envIds: Map<string, string> }
 export type Rows = (sql: string) => Promise<Record<string, unknown>[]>
 
-/** Opens the store of a home for reading, beside a service that may run. */
+/** Opens the store of a home for reading, while the service may run. */
 export async function withStore<T>(home: ServiceHome, work: (rows: Rows) => Promise<T>): Promise<T> {
   const url = home.env.DATABASE_URL!
   if (url.startsWith('sqlite:')) {
@@ -59,13 +59,13 @@ export async function readProjects(rows: Rows): Promise<Map<string, StoredProjec
 const counted = (type: string, table: string) =>
   `(select project_id, count(*) as told from ${table} where type = '${type}' group by project_id)`
 
-/** As `counted`, of variables: one event tells of all that a request wrote, and then of the first one twice. */
+/** As `counted`, of variables: one event covers all that a request wrote, and then a second one the first variable. */
 const variablesTold = (type: string) => {
   const keys = `(length(payload_json) - length(replace(payload_json, '"key":', ''))) / 6`
   return `(select project_id, sum(case when ${keys} > 1 then ${keys} - 1 else 1 end) as told from event where type = '${type}' group by project_id)`
 }
 
-/** What must hold in every store at every moment: each gives the number of things that break it, so 0. */
+/** What must hold in every store at any time: each gives the number of violations, so 0. */
 const INVARIANTS: Record<string, string> = {
   'a project without its one event': `select count(*) as many from project left join ${counted('project.created', 'event')} as e
     on e.project_id = project.id where coalesce(told, 0) <> 1`,

@@ -82,7 +82,7 @@ function lastOf(said: string): number {
   return Number(number)
 }
 
-/** What is in memory alone does not count: SQLite makes its index of the log anew. */
+/** Memory-only files do not count: SQLite rebuilds its index of the log. */
 function isBelow(folder: string, path: string): boolean {
   return path.startsWith(`${folder}/`) && !path.endsWith('-shm')
 }

@@ -1,5 +1,5 @@
 /**
- * What README and docs tell people to type is typed here, in order, from a fresh clone in an empty folder, and leaves the clone clean.
+ * The commands in README and docs run here, in order, from a fresh clone in an empty directory, and leave the clone clean.
  * A fenced block of `sh` either runs, or says behind `sh` why not: "```sh not run: it takes root". docs/testing.md.
  */
 import assert from 'node:assert/strict'
@@ -38,7 +38,7 @@ function blocksOf(page: string): Block[] {
   }))
 }
 
-test('each block of sh runs, or says why not', () => {
+test('each block of sh runs, or gives the reason why not', () => {
   const fences = PAGES.flatMap(blocksOf).filter(({ kind }) => /^(sh|bash|shell|console)\b/.test(kind))
   assert.ok(fences.length > 15)
   for (const { kind, at } of fences) assert.match(kind, /^sh( not run( here)?: .{8,})?$/, at)
@@ -112,7 +112,7 @@ async function typeBlocks(
   return count
 }
 
-test('what the pages tell people to type works in order, from a fresh clone in an empty folder', {
+test('the commands in the pages work in order, from a fresh clone in an empty directory', {
   timeout: 300_000,
 }, async (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-blocks-'))

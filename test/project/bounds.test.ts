@@ -47,7 +47,7 @@ test('a test that measures processor time asserts it by `assertWithin`', () => {
 const GIVEN_UP = /\btimeout: ([\d_]+)/g
 const MIN_MS = 300_000
 
-test('a test that hangs is given up after five minutes at the soonest', () => {
+test('a test that hangs is stopped after five minutes at the earliest', () => {
   const soon = files.flatMap(({ path, text }) =>
     [...text.matchAll(GIVEN_UP)]
       .filter(([, ms]) => Number(ms!.replaceAll('_', '')) < MIN_MS)
@@ -58,7 +58,7 @@ test('a test that hangs is given up after five minutes at the soonest', () => {
 
 const FIXED_WAIT = /^\s*(?:if \(.*\) )?await (?:sleep\(|new Promise\(\(\w+\) => setTimeout\()/
 
-test('a test waits for a state: where it waits for a time, the line before says why', () => {
+test('a test waits for a state: where it waits for a time, the line before gives the reason', () => {
   const waits = files.flatMap(({ path, text }) => {
     const lines = text.split('\n')
     return lines.flatMap((line, at) => (FIXED_WAIT.test(line) ? [{ path, line, before: lines[at - 1]!.trim() }] : []))
@@ -68,7 +68,7 @@ test('a test waits for a state: where it waits for a time, the line before says 
     assert.match(before, /^\/\/ /, `${path}: ${line.trim()}: say \`becomes\` of test/support/eventually.ts, or why not`)
 })
 
-test('a test with a bound on time says so in its name, so that test:attacks finds it', () => {
+test('the name of a test with a bound on time has it, so that test:attacks finds the test', () => {
   for (const { path, text } of files.filter((file) => file.text.includes("support/time-limits.ts'"))) {
     for (const one of text.split(/^ *(?=(?:onBothEngines|processOnBothEngines|test)\()/m)) {
       if (/\bwithin\(/.test(one)) assert.match(one, /\(a bound on time\)/, path)

@@ -1,5 +1,5 @@
 /**
- * Every citation leads to a page of this repository, and to a section of it that is there. docs/style.md: Citations.
+ * Every citation names a page of this repository, and an existing section of it. docs/style.md: Citations.
  *
  * A citation is the path of a page from the root, `docs/edge.md`. Behind it stands nothing, or `: Section` and more sections behind
  * commas, or numbers (`docs/spec/wire.md 2.2 and 6`). `Specification: Scopes` is short for the page docs/spec/specification.md.
@@ -35,7 +35,7 @@ test('a citation in code names a page of this repository and a section that is t
   assert.deepEqual(wrong, [])
 })
 
-test('what a program says leads to a page that is there', () => {
+test('every page that a program names exists', () => {
   const code = files.filter((path) => !path.endsWith('.md'))
   const named = code.flatMap((path) =>
     [...read(path).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => `${path}: ${page}`),
@@ -46,7 +46,7 @@ test('what a program says leads to a page that is there', () => {
   )
 })
 
-test('a link or a citation in a page leads to a page and to a heading that is there', () => {
+test('the page and heading of every link and citation in a page exist', () => {
   const wrong = files
     .filter((path) => path.endsWith('.md'))
     .flatMap((path) => {

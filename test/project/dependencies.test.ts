@@ -91,7 +91,7 @@ function installAnew(t: TestContext, lock: (text: string) => string) {
   return { status, stderr, folder }
 }
 
-test('a runtime that has not the hash of the lock file is not installed, and the start says so and ends', (t) => {
+test('a runtime whose hash differs from the lock file is not installed, and the start fails with an error', (t) => {
   const good = installAnew(t, (text) => text)
   assert.deepEqual([good.status, good.stderr.includes('did not install')], [0, false], good.stderr)
   const wrong = installAnew(t, (text) =>

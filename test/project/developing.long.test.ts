@@ -27,7 +27,7 @@ function apply(file: string, text: string): void {
   writeFileSync(file, withAdded(readFileSync(file, 'utf8'), text, file))
 }
 
-/** As a person would, in a shell of their own: no variable of this run reaches it, so that its stores have the new table. */
+/** As a user would, in a separate shell: no variable of this run reaches it, so its stores have the new table. */
 function run(folder: string, command: string): void {
   const { NODE_TEST_CONTEXT: _, BERTH_TEST_POSTGRES: __, BERTH_TEST_SQLITE: ___, ...env } = process.env
   const path = `${join(root, 'node_modules', '.bin')}:${env.PATH}`
@@ -40,7 +40,7 @@ function run(folder: string, command: string): void {
   assert.equal(status, 0, `${command}\n${stdout}\n${stderr}`)
 }
 
-test('whoever follows docs/developing.md has a new endpoint, with its tests, its types and its documents', {
+test('following docs/developing.md adds a new endpoint, with its tests, its types and its documents', {
   timeout: 300_000,
 }, (t) => {
   const folder = copyOfTree(t)

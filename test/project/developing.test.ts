@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { root } from '../support/root.ts'
 import { blocks, withAdded } from './developing-blocks.ts'
 
-test('the lines beside which docs/developing.md adds others are there, each once', () => {
+test('the lines that docs/developing.md adds others next to exist, each once', () => {
   const changed = new Map<string, string>()
   for (const { kind, place, text } of blocks) {
     if (kind !== 'diff') continue

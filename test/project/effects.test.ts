@@ -19,13 +19,13 @@ test('each setting of a project has one row in docs/effects.md, and nothing else
   assert.deepEqual(rows.map(nameOf).toSorted(), settings(false))
 })
 
-test('each setting that is refused stands among those that are', () => {
+test('each refused setting is in the table of refused settings', () => {
   const rows = ROWS.filter((row) => row.length === 2)
   assert.deepEqual(rows.map(nameOf).toSorted(), settings(true))
   assert.ok(rows.length > 0)
 })
 
-test('each row of docs/effects.md names a test that is there, or says why there is no effect', () => {
+test('each row of docs/effects.md names an existing test, or why there is no effect', () => {
   const rows = rowsOf('effects.md', /^\| (?!---|Setting |Operation )/).filter((row) => row.length === 3)
   for (const [, , seen] of rows) if (!/^No effect: \S/.test(seen!)) assertTestIsThere(seen!)
 })

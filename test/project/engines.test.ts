@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { root } from '../support/root.ts'
 import { isOnBoth } from '../support/stores/engines.ts'
 
-test('npm test runs on both engines what lies in the folders of the table', () => {
+test('npm test runs the tests in the folders of the table on both engines', () => {
   for (const [file, both] of [
     ['test/console/forms.test.ts', false],
     ['test/platform/dbx/a.test.ts', false],

@@ -1,4 +1,4 @@
-/** The load of the faults: what it does when a service answers what nobody expects. docs/faults.md. */
+/** The load of the fault runs, when a service responds unexpectedly. docs/faults.md. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -12,7 +12,7 @@ import { untilWritten } from '../faults/kill.ts'
 import { openLedger } from '../faults/ledger.ts'
 import { type Load, startLoad } from '../faults/load.ts'
 
-test('an acknowledgement that contradicts what is known is told, and the load goes on', {
+test('an acknowledgement that contradicts the ledger is reported, and the load continues', {
   timeout: 300_000,
 }, async (t) => {
   // The first variable of a batch was acknowledged before, and is created again: it was lost.
@@ -28,7 +28,7 @@ test('an acknowledgement that contradicts what is known is told, and the load go
   await load.ended
 })
 
-test('an answer that nobody expects stops the load, and is heard by whoever waits for it', {
+test('an unexpected response stops the load, and rejects for the caller that waits for it', {
   timeout: 300_000,
 }, async (t) => {
   const { load, asked } = await startLoadOn(t, (request) => {
@@ -36,7 +36,7 @@ test('an answer that nobody expects stops the load, and is heard by whoever wait
     const status = request.url?.endsWith('/env') ? 201 : request.method === 'DELETE' ? 204 : 200
     return { status, body: { created: {} } }
   })
-  // A rejection that nobody had waited for would end this process here.
+  // An unhandled rejection would end this process here.
   await assert.rejects(untilWritten(load, Number.POSITIVE_INFINITY), TypeError)
   await assert.rejects(load.ended, TypeError)
   const before = asked()

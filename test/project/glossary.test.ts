@@ -12,7 +12,7 @@ const rows = lines.map((line) => {
   return { word: word!, meaning: meaning!, files: files!.match(/[^`, ]+/g)! }
 })
 
-test('each word of the glossary stands once, has one to three sentences, and names files that are there', () => {
+test('each word is in the glossary once, has one to three sentences, and names existing files', () => {
   assert.ok(rows.length > 70, `${rows.length} words`)
   const words = rows.map(({ word }) => word)
   assert.deepEqual(

@@ -113,7 +113,7 @@ test('src has at most 14 folders', () => {
   assert.ok(folders.size <= 14, [...folders].join(' '))
 })
 
-test('nothing imports what comes later in the order; exceptions are named with a reason', () => {
+test('no folder imports a later one in the order; exceptions are named with a reason', () => {
   const place = new Map(ENTRIES.map((entry, at) => [entry, at]))
   const upward = imports().filter(({ from, to }) => place.get(entryOf(to))! > place.get(entryOf(from))!)
   const unnamed = upward.filter(({ from }) => !(entryOf(from) in UPWARD)).map(({ from, to }) => `${from} imports ${to}`)

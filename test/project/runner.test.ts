@@ -19,7 +19,7 @@ function run(...words: string[]): { status: number | null; said: string } {
   return { status, said: `${stdout}${stderr}` }
 }
 
-test('a run is of the named files alone, and ends with 1 when one test fails, with 0 when all pass', (t) => {
+test('a run covers the named files only, and ends with 1 when one test fails, with 0 when all pass', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [good, bad] = ['true', 'false'].map((verdict) => {
@@ -38,7 +38,7 @@ test('a run is of the named files alone, and ends with 1 when one test fails, wi
   }
 })
 
-test('each file is run once, whoever takes it; one that cannot be read ends the run with 1 and holds up no other', (t) => {
+test('each file runs once, in any process; an unreadable file ends the run with 1 and blocks no other', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const files = Array.from({ length: 9 }, (_, at) => join(folder, `${at}.test.mjs`))
@@ -54,7 +54,7 @@ test('each file is run once, whoever takes it; one that cannot be read ends the 
   assert.match(broken.said, /^. pass 8$/m)
 })
 
-test('a process that ends badly though no test failed says what ended it, and which file it ran', (t) => {
+test('a process that fails without a failed test reports what ended it, and which file it ran', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   for (const [name, line, ...said] of [
@@ -127,7 +127,7 @@ test('every test file belongs to npm test, to the long ones or to a command of i
   assert.match(readFileSync(join(root, '.ci', 'run'), 'utf8'), /\nnpm run test:smoke\nnpm run check\n$/)
 })
 
-test('what takes longer than its budget is named before the counts', async (t) => {
+test('tests over their budget are named before the counts', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   const before = process.env[QUEUE]
   t.after(() => {
@@ -182,7 +182,7 @@ test('a test whose program is missing is skipped with a line; npm run verify ins
   assert.deepEqual([canRun('no-such-program'), canRun(process.execPath, '--version')], [false, true])
 })
 
-test('what fails is tried once more: flaky where it passes then, and the run fails where it does not', (t) => {
+test('a failed test is tried once more: flaky if it passes then, else the run fails', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   // A file of two tests, of which one does this the first time and passes from then on.
@@ -223,7 +223,7 @@ test('what fails is tried once more: flaky where it passes then, and the run fai
   assert.doesNotMatch(named.said, /tried once more/)
 })
 
-test('a second try that runs no test is red, and of more failures than may be flaky there is none', () => {
+test('a second try that runs no test is red, and more failures than may be flaky get no second try', () => {
   const of = (passed: number, ...failed: string[]): Outcome[string] => ({ isWhole: true, passed, skipped: 0, failed })
   const first = { a: of(3, 'one'), b: of(2) }
   assert.deepEqual(failedFiles(['a', 'b', 'c'], first), ['a', 'c'])

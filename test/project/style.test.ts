@@ -57,7 +57,7 @@ test('nothing imports node:http for its values: that reads every export, and Web
   )
 })
 
-test('only what opens a store imports a database driver', () => {
+test('only the files that open a store import a database driver', () => {
   const driver = (named: string) => named === 'pg' || named === 'node:sqlite'
   assert.deepEqual(
     offenders(
@@ -83,17 +83,17 @@ test('only config.ts reads settings: nothing else names process.env, but main.ts
   assert.deepEqual(readers, ['src/main.ts'])
 })
 
-test('files are made by platform/adapters/atomic-file.ts, whole and under names that nobody can guess, and in no other place', () => {
+test('files are written only by platform/adapters/atomic-file.ts, complete and under names that cannot be guessed', () => {
   const making =
     /\b(?:writeFile|appendFile)(?:Sync)?\b|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b/
   // Files of a sandbox are read by another user, go with their run, and lie in a directory that was just created.
   assert.deepEqual(pathsWith(making).sort(), ['src/platform/adapters/atomic-file.ts', 'src/sandbox/own-files.ts'])
-  // A test of somebody else has its store there: one folder, with a name that nobody can guess.
+  // `startBerth` puts the store of a user's test there: one directory, with a name that cannot be guessed.
   // A sandbox is tried in a directory that goes at once, also before there is a data directory.
   assert.deepEqual(pathsWith(/tmpdir/).sort(), ['src/operations/doctor/sandbox.ts', 'src/start-berth.ts'])
 })
 
-test('only shipped-files.ts asks where the code lies: nothing lies beside the code of a bundle', () => {
+test('only shipped-files.ts resolves paths relative to the code: a bundle has no files next to its code', () => {
   assert.deepEqual(pathsWith(/import\.meta\b/), ['src/platform/base/shipped-files.ts'])
 })
 
@@ -150,7 +150,7 @@ function publicFunctions() {
     )
 }
 
-test('a public function has a docstring, and that names what the function refuses with', () => {
+test('a public function has a docstring, which names the keys that the function refuses with', () => {
   const functions = publicFunctions()
   assert.ok(functions.length > 1000)
   const bare = functions.filter(({ doc }) => doc === '').map(({ place }) => place)
@@ -179,13 +179,13 @@ const WRITES_BY_SQL: Readonly<Record<string, string>> = {
   'test/cli/command/doctor.test.ts': 'it makes stores of other versions of Berth',
   'test/operations/operator/health.test.ts': 'it makes stores of other versions of Berth',
   'test/accounts/members/members.test.ts': 'it makes what a migration finds',
-  'test/operations/report/report.test.ts': 'what it tells of is months old, and nobody waits for it',
-  'test/platform/outbox/audit-chain.test.ts': 'its subject is an audit log that somebody changed',
+  'test/operations/report/report.test.ts': 'it reports what is months old, and cannot wait for it',
+  'test/platform/outbox/audit-chain.test.ts': 'it verifies an audit log that was tampered with',
   'test/operations/edge/edge.test.ts':
-    'it holds a transaction open, and changes something without the trigger that tells of it',
+    'it holds a transaction open, and changes something without the trigger that reports it',
 }
 
-test('no test writes by SQL what an operation can write: a state that none gives is named in test/support/states.ts', () => {
+test('no test writes by SQL what an operation can write: other states are named in test/support/states.ts', () => {
   const writing =
     /\.(insertInto|updateTable|deleteFrom|replaceInto|mergeInto)\(|sql`\s*(insert|update|delete|truncate)\b/i
   const writers = filesBelow('test').filter((path) => writing.test(readFileSync(join(root, path), 'utf8')))
@@ -201,13 +201,13 @@ test('no test writes by SQL what an operation can write: a state that none gives
   )
 })
 
-test('no test passes over what call.try gives: a refusal that is not looked at is asked for by call, which throws it', () => {
+test('no test ignores a result of call.try: a refusal that a test does not inspect is requested by call, which throws it', () => {
   const passing = /[^,([=>:?&|\s]\s*\n\s*await [\w.]+(?:\([^()]*\))?\.try\(/
   const found = filesBelow('test').filter((path) => passing.test(readFileSync(join(root, path), 'utf8')))
   assert.deepEqual(found, [])
 })
 
-test('only cli/command-line/print.ts writes to the terminal: what else does draws the bar, or writes a file as it is', () => {
+test('only cli/command-line/print.ts writes to the terminal, except for the progress bar and for raw files', () => {
   const writing = /\bstd(out|err)\.write\(|console\.(log|error|warn|info)\(/
   assert.deepEqual(
     pathsWith(writing).filter((path) => !path.startsWith('src/console/')),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertTestIsThere, rowsOf } from './named-tests.ts'
 
-test('every threat of docs/threats.md names a test that is there, by its file and its name', () => {
+test('every threat of docs/threats.md names an existing test, by its file and its name', () => {
   const rows = rowsOf('threats.md', /^\| T\d+ /)
   assert.equal(new Set(rows.map(([id]) => id)).size, rows.length)
   assert.ok(rows.length >= 55)

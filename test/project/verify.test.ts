@@ -29,7 +29,7 @@ function openRuns(t: TestContext) {
   return { folder, run, kept }
 }
 
-test('the parts run one after another, each in its environment; results and logs are kept, and a table closes the log', async (t) => {
+test('the parts run one at a time, each in its environment; results and logs are stored, and a table ends the log', async (t) => {
   const { folder, run, kept } = openRuns(t)
   const one = part('one', "setTimeout(() => console.log('said one'), 300)")
   const two: Part = { ...part('two', "console.error('said', process.env.ROUNDS)"), env: { ROUNDS: 'many' } }
@@ -41,7 +41,7 @@ test('the parts run one after another, each in its environment; results and logs
   assert.equal(readFileSync(join(folder, 'two.log'), 'utf8'), 'said many\n')
 })
 
-test('a part that fails holds up no other, and why it failed stands above the table', async (t) => {
+test('a failed part blocks no other, and its error is above the table', async (t) => {
   const { run, kept } = openRuns(t)
   const bad = part(
     'bad',
@@ -61,7 +61,7 @@ test('a part that fails holds up no other, and why it failed stands above the ta
   assert.equal(kept('killed').how, 'SIGKILL')
 })
 
-test('a run that goes on runs what has not passed', async (t) => {
+test('a resumed run runs what has not passed', async (t) => {
   const { folder, run } = openRuns(t)
   const mark = JSON.stringify(join(folder, 'mended'))
   const good = part('good', "console.log('said good')")
@@ -75,7 +75,7 @@ test('a run that goes on runs what has not passed', async (t) => {
   assert.match((await run([good])).said, /said good/)
 })
 
-test('a part that hangs is ended with what it started, fails alone, and says after how long', async (t) => {
+test('a part that hangs is stopped with its child processes, fails alone, and reports its time', async (t) => {
   const { run } = openRuns(t)
   const child = JSON.stringify('setInterval(() => {}, 1000)')
   const hangs: Part = {
@@ -90,7 +90,7 @@ test('a part that hangs is ended with what it started, fails alone, and says aft
   assert.match(said, /hangs FAILED \(took longer than 0\.01 minutes\).*said next.*next passed/s)
 })
 
-test('a signal ends what runs, begins nothing more, and keeps nothing of what it ended', async (t) => {
+test('a signal stops running parts, starts no further ones, and stores no results of the stopped ones', async (t) => {
   const { folder, run } = openRuns(t)
   const mark = join(folder, 'began')
   const waits = part(

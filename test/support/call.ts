@@ -1,4 +1,4 @@
-/** How tests speak HTTP: what answers a call is typed. Its fields follow from the method, the path and the reply that the route of the table declares. */
+/** HTTP calls of tests, with typed responses. The fields follow from the method, the path and the reply that the route of the table declares. */
 import type { Static, TSchema } from 'typebox'
 import type { Route } from '../../src/platform/http/route.ts'
 import type { ErrorBody } from '../../src/platform/refusals/error-body.ts'
@@ -6,7 +6,7 @@ import type { Routes } from '../../src/routes.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
-/** An answer whose body may be a refusal, and where the path is known the reply of its route. */
+/** A response whose body may be a refusal, and for a known path the reply of its route. */
 export type ApiResponse<Body = Refused> = {
   status: number
   headers: Record<string, string | string[] | number | undefined>
@@ -14,7 +14,7 @@ export type ApiResponse<Body = Refused> = {
   body: Body
 }
 
-/** Asks by HTTP, and gives any answer. The path is known where it is written as a literal or a template, and where a constant holds it that ends in `as const`. */
+/** Sends a request and returns any response. The path is known if it is a literal, a template, or a constant that ends in `as const`. */
 export type Ask = <M extends Method, const U extends string>(
   method: M,
   url: U,
@@ -22,16 +22,16 @@ export type Ask = <M extends Method, const U extends string>(
   headers?: Record<string, string>,
 ) => Promise<ApiResponse<BodyOf<ReplyTo<M, U>>>>
 
-/** Asks by HTTP, and throws where the answer is 400 or more. A test that wants to see such an answer asks by `call.try`, and looks at it. */
+/** Sends a request and throws if the status is 400 or more. A test that expects such a response uses `call.try` and inspects it. */
 export type Call = Ask & { try: Ask }
 
-/** Refusals that were asked for by `try`, and that nobody has looked at yet. */
+/** Refusals of requests by `try` that the test has not inspected yet. */
 const unseen = new Set<string>()
 
-/** The way to ask that throws a refusal, and `try` of it. */
+/** Creates the call that throws a refusal, and its `try`. */
 export function callOver(ask: Ask): Call {
   const call: Ask = async (method, url, ...rest) => {
-    // Made before it is known: later the stack would not say which line of the test it was.
+    // Created before the request: later the stack would not contain the line of the test.
     const refused = new Error()
     const answer = await ask(method, url, ...rest)
     if (answer.status < 400) return answer
@@ -47,7 +47,7 @@ export function callOver(ask: Ask): Call {
   })
 }
 
-/** The refusals that were asked for since the last time and that nobody has looked at, each with where it was asked for. */
+/** Returns and clears the refusals by `try` that the test has not inspected, each with its line in the test. */
 export function takeUnseen(): string[] {
   const lines = [...unseen]
   unseen.clear()
@@ -58,7 +58,7 @@ function lineOf(method: string, url: string, { status, text }: ApiResponse<unkno
   return `${method} ${url} answered ${status} ${text.slice(0, 1000)}`
 }
 
-/** The same answer, which is noted until a field of it is read. */
+/** Returns the response, which counts as not inspected until a field of it is read. */
 function untilSeen<A extends ApiResponse<unknown>>(answer: A, line: string): A {
   const noted = `${unseen.size} ${line}`
   unseen.add(noted)
@@ -70,11 +70,11 @@ function untilSeen<A extends ApiResponse<unknown>>(answer: A, line: string): A {
   })
 }
 
-/** Every field that the answer may have, of a reply or of a refusal: the assertion of a test is the check that it is there. */
+/** Every field that the response may have, of a reply or of a refusal: the assertion of a test checks that it exists. */
 export type BodyOf<Reply> = Present<Reply> & Refused
 type Refused = Present<Static<typeof ErrorBody>>
 
-/** No field is optional or null, a list has the first rows, and what is one thing or a list of them is both. */
+/** No field is optional or null, a list has the first rows, and one item or a list of them has the fields of both. */
 type Present<T, Union = T> = T extends readonly (infer Row)[]
   ? Row extends Union & object
     ? Rows<Present<Row>> & Present<Row>
@@ -89,7 +89,7 @@ type Present<T, Union = T> = T extends readonly (infer Row)[]
 type Fields<T> = { [Name in keyof T]-?: Present<NonNullable<T[Name]>> }
 type Rows<Row> = [Row, Row, Row, Row, Row, Row, ...Row[]]
 
-/** What the route at this path replies; `unknown` where there is none. */
+/** The reply of the route at this path; `unknown` for an unsupported route. */
 export type ReplyTo<M extends Method, U extends string> = Find<Tree<Entry>, [M, ...SegmentsOf<PathOf<U>>]>
 
 type Find<At, Path> = Path extends [infer Head extends string, ...infer Rest]
@@ -102,7 +102,7 @@ type KeyOf<Head extends string, Names> = Head extends Names
   : [NameBefore<Head, Names>] extends [never]
     ? ':'
     : NameBefore<Head, Names>
-/** `env${string}` is `env` and a query; a literal is no such text. */
+/** `env${string}` is `env` and a query; a literal does not match it. */
 type NameBefore<Head extends string, Names> =
   Record<never, 1> extends Record<Head, 1>
     ? Names extends string
@@ -132,7 +132,7 @@ type RowOf<M, P, Reply> = P extends string
 /** With `:` for a parameter of any name. */
 type Nameless<Path> = { [At in keyof Path]: Path[At] extends `:${string}` ? ':' : Path[At] }
 
-/** Without query, version and `now`: a public operation answers at any. */
+/** Without query, version and `now`: a public operation responds at any version. */
 type PathOf<U extends string> = U extends `${infer Path}?${string}`
   ? PathOf<Path>
   : U extends `/v${infer _}/${infer Path}`
@@ -149,7 +149,7 @@ export function callWith(call: Call, query: string): Call {
   return callOver((method, url, ...rest) => call.try(method, withQuery(url, query), ...rest))
 }
 
-/** Adds to a query that may be there. The path is the same, and so is its type. */
+/** Appends to a query, if there is one. The path is the same, and so is its type. */
 export function withQuery<const U extends string>(url: U, query: string): U {
   if (query === '') return url
   return `${url}${url.includes('?') ? '&' : '?'}${query}` as U

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** For what never happens. No machine that is only busy comes near it. */
+/** For a state that is never reached. A busy machine does not come near it. */
 export const EVENTUALLY_TIMEOUT_MS = 120_000
 
 /**

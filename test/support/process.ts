@@ -12,9 +12,9 @@ import { root } from './root.ts'
 import { enginesOfNext, skipOn } from './stores/engines.ts'
 import { type Engine, newDatabase, PATIENCE } from './world.ts'
 
-/** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, four minutes unless it says: how long it takes is measured elsewhere (docs/bench.md). */
+/** Stops what it started: a test, or a fault run. `patienceMs`: the limit for a start, four minutes by default; docs/bench.md measures starts. */
 export type Cleanup = { after(run: () => void): void; patienceMs?: number }
-/** `cwd`: where the program is started; the repository where it is not said. */
+/** `cwd`: where the program is started; the repository by default. */
 export type ServiceHome = { folder: string; env: Record<string, string>; cwd?: string }
 export type RunningService = {
   child: ChildProcess
@@ -25,7 +25,7 @@ export type RunningService = {
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** A fresh data folder and store; both go when the test ends. `name` may hold a space. */
+/** A fresh data directory and store, both deleted after the test. `name` can contain a space. */
 export async function newHome(t: Cleanup, engine: Engine, name = 'data'): Promise<ServiceHome> {
   const parent = mkdtempSync(join(tmpdir(), 'berth-process-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
@@ -36,7 +36,7 @@ export async function newHome(t: Cleanup, engine: Engine, name = 'data'): Promis
     DATABASE_URL: database,
     PORT: '0',
     BERTH_EDGE_PORT: '0',
-    // Those that are about it ask for one.
+    // Tests of sites servers set a port.
     BERTH_SITES_PORT: 'off',
     BERTH_BUILDS: 'off',
     BERTH_RATE_LIMITS: 'off',
@@ -45,7 +45,7 @@ export async function newHome(t: Cleanup, engine: Engine, name = 'data'): Promis
   return { folder, env }
 }
 
-/** Starts the program (or `words`, which start it in their way) and leaves it to itself. It is ended with the test, whatever happens. */
+/** Starts the program (or `words`, another command line for it) and does not wait. It is killed after the test in any case. */
 export function launch(
   t: Cleanup,
   home: ServiceHome,
@@ -103,7 +103,7 @@ export async function startService(
 
 const PROGRAM = [process.execPath, join(root, 'bin', 'berth.mjs')]
 
-/** Starts `berth sites` on a free port and waits until it listens; `words` start the program in their way. */
+/** Starts `berth sites` on a free port and waits until it listens; `words` are another command line for it. */
 export async function startSites(
   t: Cleanup,
   home: ServiceHome,
@@ -119,14 +119,14 @@ export async function startSites(
   return { ...running, address: found()! }
 }
 
-/** Starts the program where it must end by itself. */
+/** Starts the program and waits until it exits on its own. */
 export async function runUntilExit(t: Cleanup, home: ServiceHome, env: Record<string, string> = {}) {
   const { child, out, err } = launch(t, home, env)
   await once(child, 'close')
   return { code: child.exitCode, out: out(), err: err() }
 }
 
-/** What the first start made. */
+/** The credentials that the first start created. */
 type Credentials = { operatorToken: string; userId: string; teamId: string; token: string; welcome: string }
 
 export function credentialsOf(home: ServiceHome): Credentials {
@@ -138,7 +138,7 @@ export type RawResponse = {
   body: { error?: { code: string }; projects?: { name: string }[]; name?: string }
 }
 
-/** One request; undefined when the connection broke before the answer was whole. */
+/** Sends one request; undefined when the connection broke before the end of the response. */
 export async function sendRequest(
   { address }: Pick<RunningService, 'address'>,
   token: string,

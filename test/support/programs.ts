@@ -1,17 +1,17 @@
-/** Programs that some tests need and a machine may lack. docs/testing.md. */
+/** Programs that some tests need and a machine may not have. docs/testing.md. */
 import { spawnSync } from 'node:child_process'
 
-/** As the programs of system administrators are found by whoever is not root, too. */
+/** A path that also has the programs of system administrators, for users other than root. */
 export const WITH_SBIN = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 
-/** Whether a program can be started by these words. */
+/** Returns whether a program can be started with these arguments. */
 export function canRun(program: string, ...words: string[]): boolean {
   return spawnSync(program, words, { stdio: 'ignore', env: { ...process.env, PATH: WITH_SBIN } }).status === 0
 }
 
 /**
- * Says in a line what is left out, and gives the reason for `skip`. Throws in `npm run verify`, which sets BERTH_TEST_PROGRAMS=all and
- * insists on every program: nobody reads what a green run left out.
+ * Prints a notice of what is skipped, and returns the reason for `skip`. Throws in `npm run verify`, which sets BERTH_TEST_PROGRAMS=all and
+ * insists on every program: a green run hides what it skipped.
  */
 export function skipReason(program: string, packageName: string, tests: string): string {
   const said = `${program} is not installed (apt-get install ${packageName}), so nothing is known of ${tests}`

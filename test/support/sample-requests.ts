@@ -23,25 +23,25 @@ export type Samples = {
   sharedId: string
   sharedToDelete: string
   idleKeyId: string
-  /** A READY production deployment of `web`, to which its domains lead. */
+  /** A READY production deployment of `web`, which its domains point to. */
   deploymentId: string
-  /** A READY preview that no name leads to, to be removed. */
+  /** A READY preview without a name, to be removed. */
   oldDeploymentId: string
   /** A deployment of files, the id of one of them, and one that has not ended. */
   siteId: string
   fileId: string
   buildingId: string
-  /** A code by which the first user can take over a project of the rival. */
+  /** A code for the first user to receive a project of the rival. */
   transferCode: string
-  /** An invitation of the first user to the rival's team, and one of somebody to the first team. */
+  /** An invitation of the first user to the rival's team, and one of another user to the first team. */
   invitationId: string
   sentInvitationId: string
-  /** A user in nothing, whose token nobody needs. */
+  /** A user without a team or project, with an unused token. */
   spare: { id: string; tokenId: string }
-  /** A MEMBER of the first user's team, and a token of the first user that nobody uses. */
+  /** A MEMBER of the first user's team, and an unused token of the first user. */
   mateId: string
   ownTokenId: string
-  /** A webhook, what was delivered to it (and failed for good), and a log drain. */
+  /** A webhook, a delivery to it (that failed for good), and a log drain. */
   webhookId: string
   deliveryId: string
   operatorsDeliveryId: string
@@ -56,7 +56,7 @@ export type Samples = {
   code: string
 }
 
-/** A runner that asked for a build. */
+/** A runner that requested a build. */
 const RUNNER = 'runnerrunner0001'
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
@@ -164,7 +164,7 @@ export async function seedSamples(world: World): Promise<Samples> {
   }
 }
 
-/** Deploys two files of `web`, which the request has itself, and gives the id of the page. */
+/** Deploys two files of `web`, inline in the request, and returns the id of the page. */
 export async function deploySite(call: Call, page = '<h1>Hello</h1>'): Promise<Pick<Samples, 'siteId' | 'fileId'>> {
   const files = [
     { file: '.vercel/output/config.json', data: '{"version":3}' },
@@ -287,10 +287,10 @@ const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorInstallIntegration: 'userId',
 }
 const BODIES_THAT_NAME_A_TEAM = new Set(['operatorCreateIntegration'])
-/** Routes of a team and of no person. */
+/** Routes of a team and not of a user. */
 const OF_TEAMS = /\/integrations\/apps/
 
-/** A request of this operation that succeeds after `seedSamples`; `path` replaces what the path names. */
+/** A request of this operation that succeeds after `seedSamples`; `path` replaces parameters of the path. */
 export function sampleRequest(route: Route, samples: Samples, path: Record<string, string> = {}): SampleRequest {
   const named: Record<string, string> = {
     idOrName: 'web',
@@ -341,13 +341,13 @@ function sharedBody({ operationId }: Route, samples: Samples): object | undefine
   return operationId === 'deleteSharedEnvVariable' ? { ids: [samples.sharedToDelete] } : undefined
 }
 
-/** What an app says, whatever it asks: fields that a route does not know are dropped. */
+/** A body for every request of an app: fields that a route does not know are dropped. */
 function formOf({ apps, code }: Samples): object {
   const { clientId: client_id, clientSecret: client_secret } = apps.helper
   return { client_id, client_secret, code, redirect_uri: REDIRECT, token: 'berth_unknown' }
 }
 
-/** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
+/** The query that the first user's call needs to succeed: routes of a team name one. */
 export function teamQuery(route: Route, samples: Samples): string {
   return route.auth === 'public' && OF_TEAMS.test(route.path) ? `teamId=${samples.teamId}` : ''
 }

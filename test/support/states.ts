@@ -11,12 +11,12 @@ type Table = keyof Schema & string
 type Columns<T extends Table> = { [C in keyof Row<T>]?: Row<T>[C] | undefined }
 type DisabledReason = Row<'configuration'>['disabled_reason']
 
-/** Adds rows, all of the same columns. Thousands of calls would take minutes, and some rows are of an earlier version that let them in. */
+/** Adds rows, all of the same columns. By requests it would take minutes, and some rows are of an earlier version that allowed them. */
 export async function addRows<T extends Table>({ deps }: Store, table: T, rows: readonly Columns<T>[]): Promise<void> {
   await deps.db.write((tx) => insertRows(tx, table, rows as Row<T>[]))
 }
 
-/** Writes columns of the rows that have these values, as only somebody can who has the database. */
+/** Writes columns of the rows that have these values, as only an attacker with access to the database can. */
 export async function tamper<T extends Table>(
   { deps }: Store,
   table: T,
@@ -26,7 +26,7 @@ export async function tamper<T extends Table>(
   await change(deps, table, columns, where)
 }
 
-/** Takes every domain of projects and accounts as proven. A proof takes a DNS server, which tests of something else do without. */
+/** Marks every domain of projects and accounts as verified. Verification needs a DNS server, which tests of other features omit. */
 export async function markDomainsVerified({ deps }: Store): Promise<void> {
   await change(deps, 'project_domain', { verified_at: 1 }, { verified_at: null })
   await change(deps, 'account_domain', { proven_at: 1 }, { proven_at: null })
@@ -37,18 +37,18 @@ export async function setInherited({ deps }: Store, name: string): Promise<void>
   await change(deps, 'project_domain', { inherited_at: 1 }, { name })
 }
 
-/** Forgets all released proofs. Otherwise they speak for their account for 30 days. */
+/** Deletes all released verifications. Otherwise they count for their account for 30 days. */
 export async function clearReleasedProofs({ deps }: Store): Promise<void> {
   await deps.db.write((tx) => tx.deleteFrom('released_proof').execute())
 }
 
-/** Stops a project in the middle of a transfer, or takes it out of there with null. The operation goes through this state at once. */
+/** Stops a project in the middle of a transfer, or ends that state with null. The operation passes through this state at once. */
 export async function setInTransfer({ deps }: Store, id: string, at: number | null): Promise<void> {
   const transfer_to_account_id = at === null ? null : 'team_x'
   await change(deps, 'project', { transfer_started_at: at, transfer_to_account_id }, { id })
 }
 
-/** Leaves all outputs as a process does that dies while it writes them ahead of their deployments, begun at a moment. No operation stops there. */
+/** Leaves all outputs as a process that dies while it writes them before their deployments, begun at a given time. No operation stops there. */
 export async function cutOffOutputs({ deps }: Store, begunAt: number): Promise<void> {
   await change(deps, 'deployment', { output_id: null })
   await change(deps, 'output', { refs: 0, sha256: `being written ${begunAt} x` })
@@ -59,27 +59,27 @@ export async function endTransfer({ deps }: Store, id: string): Promise<void> {
   await change(deps, 'project', { transfer_completed_at: 6 }, { id })
 }
 
-/** Removes an account alone. The operation refuses while a transfer to it is under way. */
+/** Deletes only an account. The operation refuses during a transfer to it. */
 export async function removeAccount({ deps }: Store, id: string): Promise<void> {
   await deps.db.write((tx) => tx.deleteFrom('account').where('id', '=', id).execute())
 }
 
-/** Names all accounts alike, also as no operation would. An earlier version let it in. */
+/** Gives all accounts one name, also one that operations refuse. An earlier version allowed it. */
 export async function nameAccounts({ deps }: Store, name: string): Promise<void> {
   await change(deps, 'account', { name })
 }
 
-/** Links a project to a repository with an id and an address, which only the servers of GitLab and Bitbucket tell. */
+/** Links a project to a repository with an id and an address, which only the servers of GitLab and Bitbucket provide. */
 export async function linkRepository({ deps }: Store, name: string, repo: string, repoId: string): Promise<void> {
   await change(deps, 'project', { repo, repo_id: repoId, repo_url: `https://git.example.com/${repo}` }, { name })
 }
 
-/** Gives a project settings larger than a request may bring. An earlier version let them in. */
+/** Gives a project settings larger than a request allows. An earlier version allowed them. */
 export async function setSettings({ deps }: Store, name: string, settings: object): Promise<void> {
   await change(deps, 'project', { settings_json: JSON.stringify(settings) }, { name })
 }
 
-/** Gives all projects that were last updated before a stamp the same settings, at once: by requests it would take minutes. */
+/** Gives all projects last updated before a stamp the same settings, in one statement: by requests it would take minutes. */
 export async function setSettingsBefore({ deps }: Store, stamp: number, settings: object): Promise<void> {
   const settings_json = JSON.stringify(settings)
   await deps.db.write((tx) =>
@@ -87,7 +87,7 @@ export async function setSettingsBefore({ deps }: Store, stamp: number, settings
   )
 }
 
-/** Disables an installation by itself, at a moment, now unless it says. Operations do it only together with a change of its owner's place in the team. */
+/** Disables only an installation, at a given time or now. Operations do it only with a change of its owner's place in the team. */
 export async function disableInstallation(
   { deps }: Store,
   id: string,
@@ -97,13 +97,13 @@ export async function disableInstallation(
   await change(deps, 'configuration', { disabled_at: at, disabled_reason: reason }, { id })
 }
 
-/** Enables an installation that was disabled. The operation gives it to another owner too. */
+/** Enables a disabled installation. The operation assigns another owner too. */
 export async function enableInstallation({ deps }: Store, id: string): Promise<void> {
   const resumed_at = deps.clock.now()
   await change(deps, 'configuration', { disabled_at: null, disabled_reason: null, resumed_at }, { id })
 }
 
-/** Changes what an installation may do without the people, pages and letters that take part in it otherwise. */
+/** Changes the grant of an installation without the users, pages and emails that otherwise take part in it. */
 export async function setGrant(
   { deps }: Store,
   id: string,
@@ -113,23 +113,23 @@ export async function setGrant(
   await change(deps, 'configuration', columns, { id })
 }
 
-/** Says who a person is at a provider of single sign-on. Otherwise they sign in there, which takes a provider. */
+/** Sets the identity of a user at a single sign-on provider. Otherwise they sign in there, which needs a provider. */
 export async function seedIdentity(world: Store, user_id: string): Promise<void> {
   const nobodyAsks = { refresh_token: null, checked_at: 1, due_at: null, ended_at: null }
   await addRows(world, 'identity', [{ issuer: 'https://login.example.com', sub: user_id, user_id, ...nobodyAsks }])
 }
 
-/** Holds a drain by itself. Operations do it only together with a change of its owner's place in the team. */
+/** Puts only a drain on hold. Operations do it only with a change of its owner's place in the team. */
 export async function holdDrain({ deps }: Store, id: string): Promise<void> {
   await change(deps, 'log_drain', { held_at: 1, held_reason: 'original-owner-left-the-team' }, { id })
 }
 
-/** Holds a webhook by itself, as `holdDrain` does a drain. */
+/** Puts only a webhook on hold, as `holdDrain` does a drain. */
 export async function holdWebhook({ deps }: Store, id: string): Promise<void> {
   await change(deps, 'webhook', { held_at: 1, held_reason: 'original-owner-left-the-team' }, { id })
 }
 
-/** Sends a webhook to an address that is refused now. An earlier version let it in. */
+/** Sends a webhook to an address that is refused now. An earlier version allowed it. */
 export async function setWebhookUrl({ deps }: Store, id: string, url: string): Promise<void> {
   await change(deps, 'webhook', { url }, { id })
 }
@@ -143,22 +143,22 @@ export async function endDeliveries({ deps }: Store, status: 'failed' | 'dropped
   })
 }
 
-/** Makes a delivery due at another moment. Otherwise it is so after a try that failed. */
+/** Makes a delivery due at another time. Otherwise it becomes due after a failed attempt. */
 export async function setDue({ deps }: Store, id: string, due_at: number): Promise<void> {
   await change(deps, 'delivery', { due_at, held_at: null }, { id })
 }
 
-/** Queues all letters once more, as when the process ended between sending them and noting it. */
+/** Queues all emails again, as when the process ended between sending them and recording it. */
 export async function requeueMail({ deps }: Store): Promise<void> {
   await change(deps, 'mail', { due_at: 1, sent_at: null })
 }
 
-/** Takes a letter as sent, while others wait. The poster sends all that are due. */
+/** Marks an email as sent, while others are pending. The mail worker sends all that are due. */
 export async function markMailSent({ deps }: Store, recipient: string): Promise<void> {
   await change(deps, 'mail', { due_at: null, sent_at: 1 }, { recipient })
 }
 
-/** Gives rows a stamp. The clock gives none twice, and none of long ago. */
+/** Sets the stamps of rows. The clock returns none twice, and none of the past. */
 export async function setStamp<T extends 'account_domain' | 'deployment' | 'project_domain'>(
   { deps }: Store,
   table: T,
@@ -176,7 +176,7 @@ export async function clearRootKeys({ deps }: Store): Promise<void> {
   })
 }
 
-/** Takes the password of a person, who has passkeys alone then. Nobody gives a password up by an operation. */
+/** Deletes the password of a user, who then has passkeys only. No operation deletes a password. */
 export async function clearPassword({ deps }: Store, userId: string): Promise<void> {
   await change<'sign_in'>(deps, 'sign_in', { password_hash: null }, { user_id: userId })
 }
@@ -195,7 +195,7 @@ async function change<T extends Table>(
   })
 }
 
-/** A file as a deployment has it: no operation makes one of files yet. */
+/** Stores a file as a deployment has it: no operation creates one of files yet. */
 export async function setRefs({ deps }: Store, sha1: string, refs: number): Promise<void> {
   await deps.db.write(async (tx) => {
     const ids = tx.selectFrom('upload').select('blob_id').where('sha1', '=', sha1)
@@ -203,7 +203,7 @@ export async function setRefs({ deps }: Store, sha1: string, refs: number): Prom
   })
 }
 
-/** Makes a deployment show an equal output of its account, if there is one, and says whether there was. No operation makes one of files yet. */
+/** Shows an equal output of its account on a deployment, if there is one, and returns whether there was. No operation creates one of files yet. */
 export async function takeOutput({ deps }: Store, deploymentId: string, sha256: string): Promise<boolean> {
   return deps.db.write(async (tx) => {
     const { account_id } = await tx
@@ -224,12 +224,12 @@ export async function takeOutput({ deps }: Store, deploymentId: string, sha256: 
   })
 }
 
-/** The log of every build is almost full, which takes a runner 16 MiB of lines. */
+/** Sets the log size of every build. By reports of a runner it would take 16 MiB of lines. */
 export async function setLogBytes({ deps }: Store, bytes: number): Promise<void> {
   await deps.db.write((tx) => tx.updateTable('build').set({ log_bytes: bytes }).execute())
 }
 
-/** As many more builds wait as a build that waits, which takes a client as many requests. */
+/** Copies a waiting build this many times, which takes a client as many requests. */
 export async function copyBuild({ deps }: Store, deploymentId: string, count: number, name = 'copy'): Promise<void> {
   await deps.db.write(async (tx) => {
     const rows = tx.selectFrom('build').selectAll().where('deployment_id', '=', deploymentId)

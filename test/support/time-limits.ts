@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 /** Whether bounds are asserted in this run. */
 export const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
 
-/** Holds a bound on what was measured, where bounds are asserted: both in ms, or both a number of times as long. */
+/** Asserts a limit on a measurement, where limits are asserted: both in ms, or both as a factor. */
 export function assertWithin(measured: number, most: number): void {
   if (BOUNDS_HOLD) assert.ok(measured < most, `measured ${measured}, allowed ${most}`)
 }

@@ -1,4 +1,4 @@
-/** A whole service for a test: its own store, its own people, and a way to speak HTTP to it. Every test runs on both engines. */
+/** A complete service for a test: its own store and users, and an HTTP client. Every test runs on both engines. */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -32,25 +32,25 @@ export type World = Omit<Service, 'credentials'> & {
   as(token: string | undefined): Call
   /** A new user's id and token. */
   user(name: string): Promise<{ id: string; token: string; call: Call }>
-  /** Has the first user invite somebody to the first team, and them accept. */
+  /** Has the first user invite a user to the first team, and accepts for them. */
   join(user: { id: string; call: Call }, role: string): Promise<void>
-  /** A new token of the first user, narrowed as said. */
+  /** A new token of the first user, limited as requested. */
   token(wanted: object): Promise<Call>
   /** Everything the service logged so far, as text. */
   logged(): string
-  /** Listens on a free port and gives the address. */
+  /** Listens on a free port and returns the address. */
   listen(): Promise<string>
   /** Closes the service and leaves its store and folder, for a test that starts another one over them. `close` removes them. */
   stop(): Promise<void>
 }
 
-/** How many times as long as in use a test waits for PostgreSQL: what is late on a busy machine is no fault. */
+/** Factor for the time limits of PostgreSQL in tests: a delay on a busy machine is not an error. */
 export const PATIENCE = '20'
 
 /** For a test that hangs: no test comes near it, also on a busy machine. */
 const TIMEOUT_MS = 300_000
 
-/** Registers the test once per engine. The world is closed when the test ends, and must not have logged a fault. */
+/** Registers the test once per engine. The world is closed when the test ends, and must not have logged an error. */
 export function onBothEngines(
   name: string,
   run: (world: World, t: TestContext) => Promise<void>,
@@ -68,13 +68,14 @@ export function onBothEngines(
         await world.close()
       }
       const unseen = takeUnseen()
-      if (unseen.length > 0) throw new Error(`nobody looked at what was refused:\n${unseen.join('\n')}`)
+      if (unseen.length > 0)
+        throw new Error(`the test inspected no response of these refused requests:\n${unseen.join('\n')}`)
       const faults = world
         .logged()
         .split('\n')
         .filter((line) => /"level":(50|60)/.test(line))
-      if (faults.length > 0 && !t.name.includes('(logs a fault)'))
-        throw new Error(`the service logged faults:\n${faults.join('\n')}`)
+      if (faults.length > 0 && !t.name.includes('(logs an error)'))
+        throw new Error(`the service logged errors:\n${faults.join('\n')}`)
     })
   }
 }
@@ -85,7 +86,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
   return openWorldOver(store, engine, settings)
 }
 
-/** `store`: a database of PostgreSQL for this world; undefined where the store is a file, or is said by the settings. */
+/** `store`: a database of PostgreSQL for this world; undefined where the store is a file, or is in the settings. */
 async function openWorldOver(
   store: Lent | undefined,
   engine: Engine,
@@ -101,7 +102,7 @@ async function openWorldOver(
     BERTH_TEST_CLOCK: '1',
     // As often as a test likes; those about limits set them.
     BERTH_RATE_LIMITS: 'off',
-    // Nobody answers there: a test that looks names up says whom it asks.
+    // No server responds there: a test that looks names up sets its own.
     BERTH_DNS_SERVERS: '127.0.0.1:1',
     BERTH_TEST_PATIENCE: PATIENCE,
     ...settings,
@@ -174,7 +175,7 @@ export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefine
         ...headers,
       },
     })
-    // Lines of JSON are no JSON.
+    // JSON lines are not JSON.
     const json = /(?<!stream\+)json/.test(String(answer.headers['content-type'] ?? '')) && answer.payload !== ''
     return {
       status: answer.statusCode,
@@ -209,7 +210,7 @@ async function ownDatabase(): Promise<Lent> {
   return { url, connect: openConnections, end: () => {}, release: async () => void unused.push(url) }
 }
 
-/** Of the suite or file that registers the test. A hook once per file would be of its first suite alone, and what later ones leave would hold the process. */
+/** For the suite or file that registers the test. A hook per file would belong to its first suite only, and the rest of later ones would keep the process alive. */
 function dropAfterwards(): void {
   after(() => dropKept((url) => void unused.push(url)))
 }
@@ -221,7 +222,7 @@ export async function newDatabase(template?: string): Promise<string> {
   return `${process.env.BERTH_TEST_POSTGRES}/${name}`
 }
 
-/** Databases of worlds that are closed. Their tests may still hold connections: they go when the next world opens. */
+/** Databases of closed worlds. Their tests may still have connections: they are dropped when the next world opens. */
 const unused: string[] = []
 
 /** Hundreds of databases would fill the memory that they are in. */
@@ -229,14 +230,14 @@ async function dropUnused(): Promise<void> {
   for (const url of unused.splice(0)) await askServer(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
 }
 
-/** One connection of this process to the server of the run: opening one costs as much as what is asked on it. */
+/** The one connection of this process to the server of the run: opening one costs as much as a query on it. */
 let server: Promise<pg.Client> | undefined
 let asking = 0
 
 async function askServer(statement: string): Promise<void> {
   server ??= openServer()
   const { connection } = (await server) as unknown as { connection: { stream: Socket } }
-  // It ends with the process, and keeps the process alive only while it is asked.
+  // It ends with the process, and keeps the process alive only during a query.
   if (asking++ === 0) connection.stream.ref()
   try {
     await (await server).query(statement)

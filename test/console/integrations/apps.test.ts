@@ -13,7 +13,7 @@ const APP = {
 }
 
 onBothEngines(
-  'an app is registered, changed, given a second secret, tried and removed',
+  'an app is registered, changed, given a second secret, tested and deleted',
   async (world, t) => {
     const to = await receiver(t)
     const client = await openSignedInClient(world)
@@ -67,7 +67,7 @@ onBothEngines(
   { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' },
 )
 
-onBothEngines('an installed integration is shown with what it may do and where, and is removed', async (world) => {
+onBothEngines('an installed integration is shown with its permissions and projects, and is removed', async (world) => {
   const client = await openSignedInClient(world)
   const team = `?teamId=${world.credentials.teamId}` as const
   const { id: projectId } = (await world.call('POST', `/v10/projects${team}`, { name: 'web' })).body

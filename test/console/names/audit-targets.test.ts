@@ -14,7 +14,7 @@ import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 
-onBothEngines('names are found of the ids that were asked for, and of no other account', async (world) => {
+onBothEngines('names are found for the requested ids, and for no other account', async (world) => {
   const { credentials, deps, operator } = world
   const { userId, teamId } = credentials
   const other = await operator('POST', '/operator/v1/teams', { slug: 'other', name: 'Other', ownerId: userId })
@@ -61,7 +61,7 @@ onBothEngines('names are found of the ids that were asked for, and of no other a
   assert.equal((await findAuditTargets(ctx, account as OwnAccount, [null])).size, 0)
 })
 
-test('a name leads to the page of what it is of, and to none where the account has no such page', () => {
+test('a name links to the page of its target, and to none where the account has no such page', () => {
   const team = { id: 'team_1', slug: 'acme', kind: 'team' } as OwnAccount
   const own = { id: 'user_1', slug: 'ada', kind: 'user' } as OwnAccount
   const pages: [OwnAccount, Exclude<AuditTarget['kind'], 'variable'>, string, string | undefined][] = [

@@ -17,7 +17,7 @@ const ROOT = '/console/operator'
 const LISTS = operatorScreens.filter(({ method, path }) => method === 'GET' && !path.includes(':'))
 
 onBothEngines(
-  'every page of the operator is there for an operator who gave a password of late, and for nobody else',
+  'every page of the operator exists for an operator who gave a password recently, and for no other user',
   async (world) => {
     const ada = await world.user('ada')
     const [operator, person] = [await openSignedInClient(world), await openSignedInClient(world, ada.id, 'ada')]
@@ -38,7 +38,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('an operator invites somebody, who sets a password, and suspends and reinstates them', async (world) => {
+onBothEngines('an operator invites a user, who sets a password, and suspends and reinstates them', async (world) => {
   const client = await openSignedInClient(world)
   await client.get(`${ROOT}/people/invite`)
   const invite = { email: 'Ada@Example.com', username: 'ada', name: 'Ada & co' }
@@ -72,11 +72,11 @@ onBothEngines('an operator invites somebody, who sets a password, and suspends a
   assert.equal((await client.get(`${ROOT}/people/usr_unknown`)).status, 404)
   const { entries } = (await world.operator('GET', '/operator/v1/audit')).body
   const line = entries.find(({ type }: { type: string }) => type === 'operatorUpdateUser')!
-  assert.equal(line.actor.id, world.credentials.userId, 'the log names the person')
+  assert.equal(line.actor.id, world.credentials.userId, 'the log names the user')
 })
 
 onBothEngines(
-  'an operator removes the second factors of somebody who lost them: their sessions end, and they are told',
+  'an operator removes lost second factors of a user: the sessions of the user end, and they get an email',
   async (world) => {
     const ada = await world.user('ada')
     const theirs = await openSignedInClient(world, ada.id, 'ada')
@@ -87,7 +87,7 @@ onBothEngines(
     const shown = await operator.get(path)
     assert.match(shown.text, /Set up: one-time codes\./)
     assert.match(shown.text, /Check that the request comes from <strong>ada<\/strong>[\s\S]*<details class="twice">/)
-    // Whoever is no operator removes nothing, and neither does an operator who gave no proof of late.
+    // Neither a user without the operator role, nor an operator who must sign in again, can remove them.
     await theirs.get('/invitations')
     assert.equal((await theirs.post(`${path}/second-factors`)).status, 403)
     assert.match((await theirs.get('/invitations')).text, /Invitations/)
@@ -102,7 +102,7 @@ onBothEngines(
       entries.map(({ actor, subjectId }: { actor: { id: string }; subjectId: string }) => [actor.id, subjectId]),
       [[world.credentials.userId, ada.id]],
     )
-    // Of somebody without a factor nothing changes: their session goes on.
+    // Nothing changes for a user without a second factor: their session continues.
     await theirs.get('/sign-in')
     assert.equal((await theirs.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 303)
     assert.equal((await operator.post(`${path}/second-factors`)).location, path)
@@ -113,7 +113,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a team is made and its plan set; a token ended; a key rotated and retired; a timer run; an integration removed',
+  'a team is created and its plan set; a token revoked; a key rotated and retired; a timer run; an integration deleted',
   async (world) => {
     const client = await openSignedInClient(world)
     await client.get(`${ROOT}/teams/new`)
@@ -162,7 +162,11 @@ onBothEngines(
     assert.equal((await client.post(`${ROOT}/timers/no-such/run`)).status, 404)
     assert.equal((await world.call.try('GET', '/v9/projects/nobody')).status, 404)
     const overview = (await client.get(ROOT)).text
-    assert.match(overview, /<p><span title="[\d-]+">[\d-]+<\/span>: [\d.]+ [KM]iB size\.<\/p>/, 'one day is no drawing')
+    assert.match(
+      overview,
+      /<p><span title="[\d-]+">[\d-]+<\/span>: [\d.]+ [KM]iB size\.<\/p>/,
+      'a single day has no chart',
+    )
     assert.match(overview, /<td[^>]*>Variable versions<\/td>[\s\S]*?<td[^>]*>1<\/td>/)
     assert.match(overview, /<td[^>]*>not found<\/td>[\s\S]*?<td[^>]*>\d+<\/td>/)
     const { history, refusals } = (await world.operator('GET', '/operator/v1/statistics')).body
@@ -180,7 +184,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('what failed is found and sent again, and the overview says so', async (world) => {
+onBothEngines('a failed delivery is found and resent, and the overview shows it', async (world) => {
   const client = await openSignedInClient(world)
   await world.call('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events: ['project.created'] })
   for (const name of ['one', 'two', 'three']) await world.call('POST', '/v10/projects', { name })
@@ -211,7 +215,7 @@ onBothEngines('the audit log is filtered, and its chain is checked', async (worl
   assert.match((await client.get(`${ROOT}/audit/verify`)).text, /The chain is broken/)
 })
 
-onBothEngines('a backup is made and listed, one at a time', async (world) => {
+onBothEngines('a backup is created and listed, one at a time', async (world) => {
   const client = await openSignedInClient(world)
   assert.match((await client.get(`${ROOT}/backups`)).text, /No backups yet/)
   const begun = await Promise.all([1, 2, 3].map(() => client.post(`${ROOT}/backups`)))
@@ -223,7 +227,7 @@ onBothEngines('a backup is made and listed, one at a time', async (world) => {
   })
   assert.match(page, /berth-[\w.-]+\.db/)
   assert.doesNotMatch(page, /could not be made/)
-  // The file is there a moment before the run has ended.
+  // The file exists shortly before the run ends.
   await eventually(async () => (await world.operator('GET', '/operator/v1/backups')).body.runningSince === null)
   const { body } = await world.operator('GET', '/operator/v1/backups')
   assert.equal(body.backups.length, 1)
@@ -235,7 +239,7 @@ const resolver = await startDnsServer()
 after(() => resolver.close())
 
 onBothEngines(
-  'the page of the checks says how many things there are to look at, where nothing is wrong',
+  'the page of the checks shows the number of warnings, where nothing is wrong',
   async (world) => {
     // A test's store is a copy that others may read.
     const store = join(world.folder, 'berth.db')
@@ -262,7 +266,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the overview and the page of health wait for no check: a frame asks for them, and without script there is a link',
+  'the overview and the health page wait for no check: a frame loads them, and without script there is a link',
   async (world) => {
     const client = await openSignedInClient(world)
     const checks = `${ROOT}/health/checks`
@@ -280,7 +284,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a token of an installation says what the installation may do, whose it is and where', async (world) => {
+onBothEngines('a token of an installation is shown with its permissions, owner and projects', async (world) => {
   const app = await seedIntegration(world, { scopes: ['read:project', 'read-write:domain'] })
   const { installationId } = await seedInstallation(world, { app })
   const text = (await (await openSignedInClient(world)).get(`${ROOT}/tokens`)).text
@@ -290,18 +294,18 @@ onBothEngines('a token of an installation says what the installation may do, who
   assert.deepEqual(permissions!.split(', ').sort(), ['read-write:domain', 'read:project'])
 })
 
-onBothEngines('the page of the checks says what the doctor says', async (world) => {
+onBothEngines('the page of the checks shows the findings of the doctor', async (world) => {
   const client = await openSignedInClient(world)
   const page = (await client.get(`${ROOT}/health/checks`)).text
   const { well, findings } = (await world.operator('GET', '/operator/v1/health')).body
-  assert.equal(well, false, 'the resolver of this test answers nobody')
+  assert.equal(well, false, 'the resolver of this test does not respond')
   for (const { about } of findings) assert.ok(page.includes(about), about)
   assert.match(page, /Errors found/)
   assert.match(page, /emails are written to/)
 })
 
 onBothEngines(
-  'a person and a team are removed once their name is typed, with all that they have where the box is ticked',
+  'a user and a team are deleted once their name is typed, with all resources where the box is ticked',
   async (world) => {
     const client = await openSignedInClient(world)
     const ada = await world.user('ada')

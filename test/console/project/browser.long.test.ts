@@ -58,7 +58,7 @@ async function open(world: World): Promise<Record<string, string>> {
 }
 
 test('axe finds nothing on the pages of a project, narrow and wide, light and dark', async (t) => {
-  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read the pages'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether the pages are accessible'))
   const world = await openWorld('sqlite', SETTINGS)
   const browser = await openChromium(chromium)
   try {
@@ -126,7 +126,7 @@ for (const script of [true, false])
     }
   })
 
-test('a pointer above a link asks for nothing: a value is opened, and the audit log says so, only once its link is followed', async (t) => {
+test('hovering a link loads nothing: a value is read, with an audit entry, only once its link is followed', async (t) => {
   if (chromium === undefined)
     return t.skip(skipReason('chromium', 'chromium', 'whether a pointer above a link opens values'))
   const world = await openWorld('sqlite', SETTINGS)
@@ -192,7 +192,7 @@ test('a file that is dropped becomes the text, and one that is too large does no
     assert.equal(await page.inputValue('#text'), '')
     assert.match(await page.evaluate<string>(`document.getElementById('text').validationMessage`), /larger than 1 MiB/)
     await page.evaluate(DROPPED(`'A=1\\nB="two words"\\n'`))
-    // The file is read a moment later. The page's policy lets nobody wait in it by text.
+    // The file is read asynchronously. The policy of the page allows no evaluation of a text that waits for it.
     await eventually(async () => (await page.inputValue('#text')) !== '')
     assert.equal(await page.inputValue('#text'), 'A=1\nB="two words"\n')
     await page.click('button[value=plan]')

@@ -15,7 +15,7 @@ async function open(world: World) {
 }
 
 onBothEngines(
-  'a build shows its lines as they come, and in the end why it failed, without what a terminal would obey',
+  'a build shows its lines as they arrive, and finally the reason of a failure, without terminal escapes',
   async (world) => {
     const { id, page } = await open(world)
     assert.match(await page(), /Waiting for the first line\./)
@@ -44,7 +44,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'Cancel ends a build; Redeploy builds its source again, once for two presses',
+  'Cancel ends a build; Redeploy builds its source again, once for two clicks',
   async (world) => {
     const { client, id, page } = await open(world)
     assert.match(await page(), new RegExp(`action="${pageOf(id)}/cancel"`))

@@ -70,7 +70,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what visitors were answered within a day stands on the page of the deployment, and nothing where there were none',
+  'the page of a deployment shows its responses within a day, and nothing without visitors',
   async (world) => {
     const client = await openSignedInClient(world)
     const web = await seedWebProject(world)
@@ -106,7 +106,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what cannot be promoted comes back on its page with the reason, and is not offered while the project is paused or on its way to another account',
+  'a failed promote shows the reason on its page, and the button is missing while the project is paused or in transfer',
   async (world) => {
     const client = await openSignedInClient(world)
     const web = await seedWebProject(world)
@@ -169,7 +169,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the overview tells of a deployment that waits, and of domains that a promote could not map',
+  'the overview shows a deployment that waits, and domains that a promote could not map',
   async (world) => {
     const client = await openSignedInClient(world)
     const web = await seedWebProject(world)
@@ -190,7 +190,7 @@ onBothEngines(
     await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
     await tamper(world, 'project_domain', { verified_at: world.deps.clock.now() }, { name: 'www.example.com' })
     await web.promote(first)
-    // As when another account proves it meanwhile.
+    // As when another account verifies it meanwhile.
     await tamper(world, 'project_domain', { verified_at: null }, { name: 'www.example.com' })
     for (let step = 0; step < 3; step++) await web.sweep()
     assert.match(await overview(), /Some domains could not be assigned by <a [^>]*>the latest promote/)

@@ -18,7 +18,7 @@ after(() => dns.close())
 const PATH = '/console/t/admin/projects/web/domains'
 
 onBothEngines(
-  'a domain is added, proven by the record that the page shows, changed and removed',
+  'a domain is added, verified with the record that the page shows, changed and removed',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
@@ -64,7 +64,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the page says where DNS leads a name, and which record leads it here',
+  'the page shows where DNS points a name, and which record points it here',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
@@ -78,7 +78,7 @@ onBothEngines(
     )
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
-    assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are asked when a person asks')
+    assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are queried only when a user asks')
     assert.match(elsewhere.text, /state bad"><svg.*?<\/svg>Not pointing here/)
     assert.match(elsewhere.text, /edge\.example\.net/)
     dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })
@@ -89,7 +89,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the page of a domain says its state beside its name, the short names of its records, and which of two records is the better one',
+  'the page of a domain shows its state next to its name, the short names of its records, and the recommended record',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
@@ -115,7 +115,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where no edge is set, where a name leads cannot be judged: nothing is said to be wrong, and what DNS has is told',
+  'without an edge setting nothing is said to be wrong with a domain, and the page shows its DNS records',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
@@ -143,7 +143,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what each name server says of the record stands beside the record, and is asked again by a button',
+  'what each name server returns is shown next to the record, with a button to check again',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
@@ -167,7 +167,7 @@ onBothEngines(
   settings,
 )
 
-/** The names that a page says to enter where the DNS host adds the domain by itself. */
+/** The names to enter, as a page shows them, where the DNS provider appends the domain automatically. */
 function shortNames(text: string, apex: string): string[] {
   const hints = text.matchAll(/If your provider appends <code>([^<]+)<\/code>, enter just <code>([^<]+)</g)
   return [...hints].map(([, added, short]) => {
@@ -177,7 +177,7 @@ function shortNames(text: string, apex: string): string[] {
 }
 
 onBothEngines(
-  'where no edge is set, one record is asked for, nobody is told to make both, and an operator is told which setting is missing',
+  'without an edge setting the page asks for one record, never for both, and shows an operator the missing setting',
   async (world) => {
     const guest = await world.user('guest')
     const name = `www.${freshApex()}`
@@ -198,7 +198,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a name that another project has is refused beside its field, and name servers that do not answer are told',
+  'the error of a name that another project has is next to its field, and an unresponsive name server is reported',
   async (world) => {
     const client = await openSignedInClient(world)
     const name = freshApex()

@@ -69,12 +69,12 @@ onBothEngines('a pasted text is planned, then applied; no value is on the plan b
   assert.deepEqual(
     entries.map(({ type }) => type).filter((type) => type.endsWith('ProjectEnvFile')),
     ['putProjectEnvFile', 'previewProjectEnvFile'],
-    'a plan is no import',
+    'a plan is not an import',
   )
 })
 
 onBothEngines(
-  'what is applied is the plan that was shown: once others changed a variable of it, the new plan is shown',
+  'only the reviewed plan is applied: once another user changed one of its variables, the new plan is shown',
   async (world) => {
     const client = await open(world)
     const form = { text: TEXT, target: ['preview'], mode: 'merge', type: 'encrypted' }
@@ -100,7 +100,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('lines that cannot be read are told by their numbers, and what was pasted is kept', async (world) => {
+onBothEngines('unreadable lines are reported by number, and the pasted text is kept', async (world) => {
   const client = await open(world)
   const text = 'GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN="never closed'
   const refused = await client.post(PATH, { text, target: ['preview'], mode: 'merge', type: 'plain', step: 'plan' })
@@ -131,7 +131,7 @@ onBothEngines('a text of a mebibyte passes, and one that the route does not take
   assert.equal((await client.post(PATH, { ...form, text: `${fits}${comment}A=1\n` })).status, 413)
 })
 
-onBothEngines('whoever may not write production is refused the plan of it', async (world) => {
+onBothEngines('a user who cannot write production is refused its plan', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'DEVELOPER')
   const client = await openSignedInClient(world, guest.id, 'guest')

@@ -1,4 +1,4 @@
-/** Deployments that failed, as the overview and the card of their project tell them. docs/console.md: Project pages. */
+/** Failed deployments in the overview and on the card of their project. docs/console.md: Project pages. */
 import assert from 'node:assert/strict'
 import { hearStatements, walksOf } from '../../platform/db/statements.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
@@ -87,7 +87,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the list of projects asks for what failed once, by indexes, however many projects it shows',
+  'the list of projects queries failed deployments once, with indexes, for any number of projects',
   async (world) => {
     const client = await openSignedInClient(world)
     const read = async () => {

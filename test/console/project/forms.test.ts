@@ -1,4 +1,4 @@
-/** The forms of a project's pages: nobody without the right does anything by them, and no id of another opens anything. docs/console.md: Forms. */
+/** The forms of a project's pages: they do nothing for a user without the permission, and accept no id of another account. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
 import { type Fields, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { seedDeployment } from '../../support/projects.ts'
@@ -70,7 +70,7 @@ onBothEngines('ids that are not there, and those of others, are not found', asyn
   }
 })
 
-onBothEngines('whoever may not write changes nothing by any form, and strangers find none', async (world) => {
+onBothEngines('no form changes anything for a viewer, and a user of another account gets 404', async (world) => {
   const { fill, slug } = await open(world)
   const viewer = await world.user('viewer')
   await world.join(viewer, 'VIEWER')
@@ -86,7 +86,7 @@ onBothEngines('whoever may not write changes nothing by any form, and strangers 
       const answer = await client.post(fill(path), { ...good, ...goodOf(path) })
       const expected = caller === 'viewer' ? [403] : [404]
       assert.ok(expected.includes(answer.status), `${caller}, ${path}: ${answer.status} ${answer.text.slice(0, 300)}`)
-      // The navigation offers everybody a team of their own.
+      // The navigation offers every user a team of their own.
       const told = answer.text.replace(/<a href="\/console\/teams\/new">[^\n]*?New team<\/a>/, '')
       if (caller === 'stranger') assert.doesNotMatch(told, new RegExp(`${slug}|www\\.example\\.com`))
     }

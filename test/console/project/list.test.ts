@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
-onBothEngines('a person makes a project and finds it in the list', async (world) => {
+onBothEngines('a user creates a project and finds it in the list', async (world) => {
   const client = await openSignedInClient(world)
   const home = await client.get('/console')
   assert.equal(home.status, 303)
@@ -49,7 +49,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the first page names three teams that wait for an answer, and leads to all', async (world) => {
+onBothEngines('the first page names three teams with a pending invitation, and links to all', async (world) => {
   const rival = await world.user('rival')
   for (let at = 1; at <= 4; at++) {
     const { body } = await world.operator('POST', '/operator/v1/teams', {
@@ -72,7 +72,7 @@ onBothEngines('the first page names three teams that wait for an answer, and lea
   assert.match(text, /<a href="\/invitations">Show all invitations/)
 })
 
-onBothEngines('the list says how many there are, is searched, and goes on where a page ends', async (world) => {
+onBothEngines('the list shows the total, can be searched, and continues after a page', async (world) => {
   const client = await openSignedInClient(world)
   for (let at = 1; at <= 25; at++) await world.call('POST', '/v10/projects', { name: `web-${at}` })
   const first = (await client.get('/console/t/admin')).text

@@ -7,7 +7,7 @@ import { onBothEngines, type World } from '../../support/world.ts'
 const PATH = '/console/t/admin/projects/web'
 const read = async ({ call }: World, name = 'web') => (await call('GET', `/v9/projects/${name}`)).body
 
-onBothEngines('settings are shown, saved, refused beside their field, and cleared', async (world) => {
+onBothEngines('settings are shown, saved, refused next to their field, and cleared', async (world) => {
   const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web', buildCommand: 'make', framework: 'vite' })
   const page = await client.get(`${PATH}/settings`)
@@ -81,7 +81,7 @@ onBothEngines('a project is deleted only where its name was typed', async (world
   assert.equal((await client.get(PATH)).status, 404)
 })
 
-onBothEngines('a project is given to another account by a code that is shown this once', async (world) => {
+onBothEngines('a project is transferred to another account with a code that is shown once', async (world) => {
   const giver = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   const variable = { key: 'A', value: '1', target: ['preview'] }
@@ -116,11 +116,11 @@ onBothEngines('a project is given to another account by a code that is shown thi
   const history = (await receiver.get(`/console/t/taker/projects/web-two/variables/${id}/history`)).text
   assert.match(history, /former member/)
   const shown = (await taker.call('GET', '/v9/projects/web-two')).body
-  assert.deepEqual([shown.paused, shown.pausedBy], [true, undefined], 'people are not named to another account')
+  assert.deepEqual([shown.paused, shown.pausedBy], [true, undefined], 'users are not named to another account')
   assert.equal((await giver.get(PATH)).status, 404)
 })
 
-onBothEngines('a code is made only by whoever gave their password of late', async (world) => {
+onBothEngines('only a user who gave their password recently can create a code', async (world) => {
   const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   await client.get(PATH)
@@ -132,7 +132,7 @@ onBothEngines('a code is made only by whoever gave their password of late', asyn
   assert.match(form.text, /Confirm that it is you/)
 })
 
-onBothEngines('the overview says who paused a project, and what needs attention', async (world) => {
+onBothEngines('the overview shows who paused a project, and what needs attention', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'MEMBER')
   const { teamId } = world.credentials
@@ -154,7 +154,7 @@ onBothEngines('the overview says who paused a project, and what needs attention'
 })
 
 onBothEngines(
-  'a custom environment is made, chosen, and removed with its domains and, where asked, its variables',
+  'a custom environment is created, chosen, and removed with its domains and, on request, its variables',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })

@@ -20,7 +20,7 @@ async function open(world: World, variables: object[]) {
 
 const read = async ({ call }: World, id: string) => (await call('GET', `/v1/projects/web/env/${id}`)).body
 
-onBothEngines('a variable is edited: what the form leaves empty keeps the value or clears the rest', async (world) => {
+onBothEngines('a variable is edited: an empty value keeps the old one, other empty fields clear', async (world) => {
   const { client, ids } = await open(world, [
     { key: 'TOKEN', value: 'first-value', target: ['preview'], gitBranch: 'next', comment: 'why' },
   ])
@@ -44,7 +44,7 @@ onBothEngines('a variable is edited: what the form leaves empty keeps the value 
   assert.match((await client.get(PATH)).text, />staging</)
 
   await client.post(`${PATH}/${id}/edit`, { ...form, target: ['preview'], value: 'two\r\nlines' })
-  assert.equal((await read(world, id!)).value, 'two\nlines', 'a browser ends lines with CR LF, people do not')
+  assert.equal((await read(world, id!)).value, 'two\nlines', 'a browser ends lines with CR LF, users do not')
 
   const nowhere = await client.post(`${PATH}/${id}/edit`, { ...form, value: 'typed-anew' })
   assert.equal(nowhere.status, 400)
@@ -60,7 +60,7 @@ onBothEngines('a variable is edited: what the form leaves empty keeps the value 
   assert.equal((await client.get(`${PATH}/env_nobody/edit`)).status, 404)
 })
 
-onBothEngines('the history tells who, when and what, and a version is restored', async (world) => {
+onBothEngines('the history shows who, when and what, and a version is restored', async (world) => {
   const { client, ids } = await open(world, [{ key: 'TOKEN', value: 'first-value', target: ['preview'] }])
   const [id] = ids
   await world.call('PATCH', `/v9/projects/web/env/${id}`, { value: 'second-value', comment: 'changed' })
@@ -85,7 +85,7 @@ onBothEngines('the history tells who, when and what, and a version is restored',
   assert.doesNotMatch(gone.text, /<form method="post" action="[^"]*restore/)
 })
 
-onBothEngines('the history names members of the team, and nobody else', async (world) => {
+onBothEngines('the history names only members of the team', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'MEMBER')
   const { teamId } = world.credentials
@@ -137,14 +137,14 @@ onBothEngines('two environments are compared without a value of either', async (
     ['SECRET', 'Not readable by you'],
     ['THERE', 'Only in one'],
   ])
-  assert.doesNotMatch(page.text, /berth-live/, 'values are read when a person asks')
+  assert.doesNotMatch(page.text, /berth-live/, 'values are read only when a user asks')
   assert.match((await client.get(PATH)).text, /berth-live/)
   const differences = (await client.get(`${PATH}/compare?left=production&right=preview`)).text
   assert.doesNotMatch(differences, /SAME|BOTH/)
   assert.match(differences, /4 of 6 keys/)
 })
 
-onBothEngines('whoever reads no values learns no difference of values', async (world) => {
+onBothEngines('a user who cannot read values sees no difference between values', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'VIEWER')
   const { teamId } = world.credentials
@@ -157,7 +157,7 @@ onBothEngines('whoever reads no values learns no difference of values', async (w
   assert.match(page.text, /<td[^>]*>Not readable by you<\/td>/)
 })
 
-onBothEngines('the list shows what a deployment of a branch gets', async (world) => {
+onBothEngines('the list shows the variables of a deployment of a branch', async (world) => {
   const { client } = await open(world, [
     { key: 'A', value: 'general', target: ['preview'], comment: 'general one' },
     { key: 'A', value: 'special', target: ['preview'], gitBranch: 'next', comment: 'special one' },
@@ -172,7 +172,7 @@ onBothEngines('the list shows what a deployment of a branch gets', async (world)
   assert.match((await client.get(`${PATH}?search=b`)).text, /<code>B</)
 })
 
-onBothEngines('variables are in the order of their keys, whenever they were made', async (world) => {
+onBothEngines('variables are sorted by key, regardless of their creation', async (world) => {
   const keys = ['B', 'D', 'A', 'C', 'E']
   const { client } = await open(
     world,

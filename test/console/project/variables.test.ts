@@ -1,4 +1,4 @@
-/** Variables in the console: no value is in the list, and one is shown by itself to whoever gave their password of late. docs/console.md. */
+/** Variables in the console: no value is in the list, and a page shows one only to a user who gave their password recently. docs/console.md. */
 import assert from 'node:assert/strict'
 import { openSignedInClient, PASSWORD } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -34,7 +34,7 @@ onBothEngines('a variable is added, listed without its value, revealed and delet
   const [id] = /env_\w+/.exec(list.text) ?? []
   const revealed = await client.get(`${path}/${id}`)
   assert.match(revealed.text, new RegExp(SECRET))
-  assert.doesNotMatch(revealed.text, /berth-live/, 'a value is read when a person asks')
+  assert.doesNotMatch(revealed.text, /berth-live/, 'a value is read only when a user asks')
   assert.match(revealed.text, /<\/pre>\s*<button [^>]*data-copy[^>]*aria-label="Copy the value"/)
   assert.match(revealed.text, /This view was recorded in the <a href="\/console\/t\/\w+\/activity">activity log<\/a>/)
   assert.equal((await client.post(`${path}/${id}/delete`)).location, path)
@@ -42,7 +42,7 @@ onBothEngines('a variable is added, listed without its value, revealed and delet
 })
 
 onBothEngines(
-  'whoever gave their password longer than an hour ago gives it again before a value is shown',
+  'a user who gave their password over an hour ago gives it again before a value is shown',
   async (world) => {
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', {
@@ -65,7 +65,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a page allows what the role of its person allows, in this account and in no other', async (world) => {
+onBothEngines('a page allows what the role of its user allows, in this account and in no other', async (world) => {
   const guest = await world.user('guest')
   const client = await openSignedInClient(world, guest.id, 'guest')
   await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
@@ -85,7 +85,7 @@ onBothEngines('a page allows what the role of its person allows, in this account
   assert.match((await owner.get(path)).text, /Paused/)
 })
 
-onBothEngines('a page that a route refuses says so, and it is no fault', async (world) => {
+onBothEngines('a page that a route refuses says so, and logs no error', async (world) => {
   const guest = await world.user('guest')
   const client = await openSignedInClient(world, guest.id, 'guest')
   await world.join(guest, 'BILLING')

@@ -1,5 +1,5 @@
 /**
- * The pages of a team and of a person in a real Chromium: axe finds nothing, nothing is wider than the window, the browser has nothing to
+ * The pages of a team and of a user in a real Chromium: axe finds nothing, nothing is wider than the window, the browser has nothing to
  * complain about, and with script what is shown once is shown. docs/console.md.
  */
 import assert from 'node:assert/strict'
@@ -67,8 +67,8 @@ async function open(world: World, url: string): Promise<Record<string, string>> 
   }
 }
 
-test('axe finds nothing on the pages of a team and of a person, narrow and wide, light and dark', async (t) => {
-  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read the pages'))
+test('axe finds nothing on the pages of a team and of a user, narrow and wide, light and dark', async (t) => {
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether the pages are accessible'))
   const to = await receiver(t)
   to.answer((response) => response.writeHead(500).end('broken'))
   const world = await openWorld('sqlite', LOCAL)
@@ -96,7 +96,7 @@ test('axe finds nothing on the pages of a team and of a person, narrow and wide,
 })
 
 for (const script of [true, false])
-  test(`what is shown once is shown, and what is refused comes back, ${script ? 'with' : 'without'} script`, async (t) => {
+  test(`one-time secrets are shown, and refused forms are shown again, ${script ? 'with' : 'without'} script`, async (t) => {
     if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether forms work in a browser'))
     const to = await receiver(t)
     const world = await openWorld('sqlite', LOCAL)

@@ -1,4 +1,4 @@
-/** The forms of a team's pages: nobody without the right does anything by them, and no id of another account opens anything. docs/console.md: Forms. */
+/** The forms of a team's pages: they do nothing for a user without the permission, and accept no id of another account. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
 import { type Fields, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { digest } from '../../support/stores/digest.ts'
@@ -49,7 +49,7 @@ async function open(world: World) {
 }
 
 onBothEngines(
-  'whoever only sees a team changes nothing by its forms, and a stranger does not find them',
+  'the forms of a team change nothing for a viewer, and a user who is not a member gets 404',
   async (world) => {
     const { fill } = await open(world)
     const guest = await world.user('guest')

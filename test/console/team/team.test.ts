@@ -1,10 +1,10 @@
-/** A team in the console: made, its people invited, changed and removed, its settings, and who changed what. docs/console.md. */
+/** A team in the console: creation, members, settings, removal, and its audit log. docs/console.md. */
 import assert from 'node:assert/strict'
 import { openClient, openSignedInClient, PASSWORD, pathOf, seedPassword } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
-onBothEngines('a person makes a team, invites somebody, changes their role, and both leave it', async (world) => {
+onBothEngines('a user creates a team, invites another user, changes their role, and both leave it', async (world) => {
   const client = await openSignedInClient(world)
   await client.get('/console/teams/new')
   const wrong = await client.post('/console/teams/new', { name: 'ünï 🚢', slug: 'Not A Slug' })
@@ -20,7 +20,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   const alone = await client.get(path)
   assert.match(alone.text, /<span class="badge">You<\/span>/)
   const last = await client.post(`${path}/${world.credentials.userId}/leave`)
-  assert.equal(last.status, 409, 'a team that a person made has an OWNER')
+  assert.equal(last.status, 409, 'a team that a user created has an OWNER')
 
   const guest = await world.user('guest')
   await client.get(`${path}/invite`)
@@ -51,7 +51,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   assert.equal((await client.get(path)).status, 404)
 })
 
-onBothEngines('a member is removed, an invitation is taken back, and people are found', async (world) => {
+onBothEngines('a member is removed, an invitation is withdrawn, and members are found by search', async (world) => {
   const client = await openSignedInClient(world)
   const guest = await world.user('guest')
   await world.join(guest, 'MEMBER')
@@ -66,7 +66,7 @@ onBothEngines('a member is removed, an invitation is taken back, and people are 
   assert.doesNotMatch((await client.get(path)).text, /later@example.com/)
 })
 
-onBothEngines('the settings of a team are changed by its owners, and its pages move with the slug', async (world) => {
+onBothEngines('owners change the settings of a team, and its pages move with the slug', async (world) => {
   const client = await openSignedInClient(world)
   const path = '/console/t/team/settings'
   await client.get(path)
@@ -91,7 +91,7 @@ onBothEngines('the settings of a team are changed by its owners, and its pages m
 })
 
 onBothEngines(
-  'who changed what is shown to those who see the projects, filtered, and kept as a file',
+  'the audit log is shown to members who see the projects, with filters, and can be downloaded',
   async (world) => {
     const client = await openSignedInClient(world)
     const team = `?teamId=${world.credentials.teamId}` as const
@@ -139,7 +139,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where the operator makes the teams, nobody else does',
+  'where the operator creates the teams, no other user can',
   async (world) => {
     await seedPassword(world, world.credentials.userId)
     const client = openClient(world)

@@ -1,4 +1,4 @@
-/** What the maker of an integration does, and whoever installs it; and a webhook that fails. */
+/** What the owner of an integration does, and a user who installs it; and a webhook that fails. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
 import { deliver } from '../../support/servers/receiver.ts'
@@ -8,7 +8,7 @@ import { type Steps, TEAM } from './scene.ts'
 const VALUE_OF_APP = 'value-that-the-app-made'
 
 export const integrationSteps: Steps = {
-  async 'an app is registered, a second person installs it, and its variable is shown with its logo'(scene) {
+  async 'an app is registered, a second user installs it, and its variable is shown with its logo'(scene) {
     const { tour, world, site } = scene
     const ada = scene.ada!
     await tour.go(`${TEAM}/apps/new`)
@@ -51,7 +51,11 @@ export const integrationSteps: Steps = {
     await ada.look('installed')
   },
 
-  async 'a webhook that fails is seen, and once its receiver is mended it is sent again'({ tour, world, receiver }) {
+  async 'a failing webhook is shown, and once its receiver is fixed the event is sent again'({
+    tour,
+    world,
+    receiver,
+  }) {
     receiver.answer((response) => response.writeHead(500).end('broken'))
     await tour.go(`${TEAM}/webhooks/new`)
     await tour.look('new-webhook')

@@ -1,4 +1,4 @@
-/** What an operator does: a backup, a new root key, and shutting somebody out. */
+/** What an operator does: a backup, a new root key, and a suspension. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR, type Steps, TEAM, VALUE, variableId, WEB } from './scene.ts'
@@ -37,7 +37,7 @@ export const operatorSteps: Steps = {
     assert.equal((await tour.page.locator('#value').innerText()).trim(), VALUE)
   },
 
-  async 'the operator suspends somebody, who is out at once'({ tour, world, ada }) {
+  async 'the operator suspends a user, who is signed out at once'({ tour, world, ada }) {
     await ada!.go(TEAM)
     assert.equal(new URL(ada!.page.url()).pathname, TEAM)
     const { users } = (await world.operator('GET', '/operator/v1/users?search=ada')).body

@@ -1,11 +1,11 @@
-/** What a new user does with other people and with tokens. */
+/** What a new user does with other users and with tokens. */
 import assert from 'node:assert/strict'
 import { sendDueMail } from '../../../src/platform/mail/worker.ts'
 import { PASSWORD } from '../../support/clients/browser-client.ts'
 import { OPERATOR, type Steps, TEAM } from './scene.ts'
 
 export const peopleSteps: Steps = {
-  async 'somebody without an account is invited by mail, comes in, and joins the team'(scene) {
+  async 'a user without an account is invited by email, signs in, and joins the team'(scene) {
     const { tour, world, smtp } = scene
     await tour.go(`${TEAM}/members/invite`)
     await tour.fill({ email: 'ada@example.com' })

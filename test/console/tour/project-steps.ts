@@ -26,7 +26,7 @@ async function productionOf({ world }: Scene) {
 }
 
 export const projectSteps: Steps = {
-  async 'the first person sets a password by the link of the first start'({ tour, world }) {
+  async 'the first user sets a password with the setup link of the first start'({ tour, world }) {
     await tour.go(world.credentials.welcome)
     await tour.look('welcome')
     await tour.fill({ password: PASSWORD, again: PASSWORD })
@@ -85,7 +85,7 @@ export const projectSteps: Steps = {
     )
   },
 
-  async 'a domain is proven by a record in a real DNS server'({ t, tour, world, dnsmasq }) {
+  async 'a domain is verified with a record in a real DNS server'({ t, tour, world, dnsmasq }) {
     if (!canProveDomains(t)) return
     await tour.go(`${WEB}/domains/add`)
     await tour.look('domain-add')

@@ -11,7 +11,7 @@ import type { World } from '../../support/world.ts'
 export type Scene = {
   t: TestContext
   tour: Tour
-  /** The window of the second person, once they came in. */
+  /** The window of the second user, once they signed in. */
   ada?: Tour
   world: World
   dnsmasq: Dnsmasq
@@ -20,11 +20,11 @@ export type Scene = {
   site: AppSite
   /** Where deployments run: a site that says which request arrived. */
   upstream: string
-  /** Hears the webhook. */
+  /** Receives the webhook. */
   receiver: Receiver
 }
 
-/** What a person does, by what the test is called. */
+/** The actions of a user, by the name of the test. */
 export type Steps = Record<string, (scene: Scene) => Promise<void>>
 
 export const VALUE = 'value-that-only-one-page-shows'
@@ -38,7 +38,7 @@ export const EDGE_TOKEN = 'token-of-the-proxies-at-the-edge'
 /** Whether a step can be taken on this machine. Where it cannot it is skipped, loudly. */
 export function canProveDomains(t: TestContext): boolean {
   if (hasDnsmasq) return true
-  t.skip(skipReason('dnsmasq', 'dnsmasq-base', 'whether a new user proves a domain'))
+  t.skip(skipReason('dnsmasq', 'dnsmasq-base', 'whether a new user can verify a domain'))
   return false
 }
 

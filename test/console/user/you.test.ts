@@ -1,4 +1,4 @@
-/** The pages of a person: profile, email, password, sessions and tokens. docs/console.md. */
+/** The pages of a user: profile, email, password, sessions and tokens. docs/console.md. */
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { type Client, openClient, openSignedInClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
@@ -10,7 +10,7 @@ const SECURITY = '/console/account/security'
 const TOKENS = '/console/account/tokens'
 const CHROME = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36' }
 
-onBothEngines('a person changes their name and username, and their pages move with it', async (world) => {
+onBothEngines('a user changes their name and username, and their pages move with it', async (world) => {
   const client = await openSignedInClient(world)
   await client.get(PROFILE)
   const wrong = await client.post(PROFILE, { name: 'Ada 🚢', username: 'Not A Name' })
@@ -31,10 +31,10 @@ onBothEngines('a person changes their name and username, and their pages move wi
   assert.equal((await client.get('/console/t/ada')).status, 200)
   assert.equal((await client.get('/console/t/admin')).status, 404)
   const given = await world.operator.try('POST', '/operator/v1/users', { email: 'b@example.com', username: 'admin' })
-  assert.equal(given.status, 409, 'the old username is kept for the person')
+  assert.equal(given.status, 409, 'the old username is reserved for the user')
 })
 
-onBothEngines('a password is changed by the present one, and every other session ends', async (world) => {
+onBothEngines('changing a password requires the current one, and ends every other session', async (world) => {
   const client = await openSignedInClient(world)
   const other = openClient(world)
   await other.get('/sign-in')
@@ -68,7 +68,7 @@ onBothEngines('a password is changed by the present one, and every other session
   assert.equal((await again.post('/sign-in', { name: 'admin', password: fields.next })).status, 303)
 })
 
-onBothEngines('sessions are listed with browser and moments, and one or all others are ended', async (world) => {
+onBothEngines('sessions are listed with browser and time, and one or all others are ended', async (world) => {
   const client = await openSignedInClient(world)
   const sign = async () => {
     const one = openClient(world)
@@ -91,15 +91,15 @@ onBothEngines('sessions are listed with browser and moments, and one or all othe
   const guest = await world.user('guest')
   const stranger = await openSignedInClient(world, guest.id, 'guest')
   await stranger.get(SECURITY)
-  assert.equal((await stranger.post(ends[1]!)).status, 404, 'a session of somebody else')
+  assert.equal((await stranger.post(ends[1]!)).status, 404, 'a session of another user')
   await client.get(SECURITY)
   assert.equal((await client.post(`${SECURITY}/sessions/others/end`)).location, SECURITY)
   assert.deepEqual([(await second.get(SECURITY)).status, (await third.get(SECURITY)).status], [303, 303])
-  assert.equal((await stranger.get(SECURITY)).status, 200, 'those of somebody else go on')
+  assert.equal((await stranger.get(SECURITY)).status, 200, 'the sessions of another user continue')
   assert.equal((await client.get(SECURITY)).status, 200)
 })
 
-onBothEngines('a token is made for a team, a project and some scopes, shown once, used and ended', async (world) => {
+onBothEngines('a token is created for a team, project and scopes, shown once, used and revoked', async (world) => {
   const client = await openSignedInClient(world)
   const { teamId } = world.credentials
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
@@ -117,7 +117,7 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   assert.match(wrong.text, /value="pipeline 🚢"/)
   assert.match(wrong.text, /name="level-project"[^>]*><option value="">None<\/option><option value="read" selected>/)
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, days: 'soon' })).status, 400)
-  // A token may everything only where somebody says so: neither what is left out nor levels that are all "No" mean it.
+  // A token gets all permissions only when the form says so: neither a missing field nor all levels "No" mean it.
   for (const [field, said] of [
     ['may', { may: '' }],
     ['may', { may: 'ALL' }],
@@ -132,7 +132,7 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   const made = await client.post(`${TOKENS}/new`, fields)
   const [, token] = /<pre class="secret">([^<]+)</.exec(made.text)!
   const [line] = (await world.operator('GET', '/operator/v1/audit?type=createAuthToken')).body.entries
-  assert.deepEqual([line!.actor.id, line!.actor.tokenId], [world.credentials.userId, null], 'a session is no token')
+  assert.deepEqual([line!.actor.id, line!.actor.tokenId], [world.credentials.userId, null], 'a session is not a token')
   assert.match((await client.get(TOKENS)).text, /pipeline 🚢[\s\S]{0,900}>never</)
   const call = world.as(token)
   assert.equal((await call('GET', `/v9/projects/web?teamId=${teamId}`)).status, 200)
@@ -151,7 +151,7 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
 })
 
 onBothEngines(
-  'an email changes once the link in a letter to the new address is opened by the person who asked',
+  'an email changes once the user opens the link in the message to the new address',
   async (world) => {
     const client = await openSignedInClient(world)
     assert.match((await client.get(PROFILE)).text, /New email/)
@@ -181,7 +181,7 @@ onBothEngines(
     for (const subject of ['A change of your email was requested', 'Your email was changed'])
       assert.ok(
         told.some((letter) => letter.subject === subject),
-        `the address before hears: ${subject}`,
+        `the old address gets: ${subject}`,
       )
 
     assert.equal((await guest.call('POST', '/v1/teams', { slug: 'crew' })).status, 200)
@@ -207,7 +207,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'only so many letters go to addresses that a person wants as their email',
+  'messages to addresses that a user enters as their email are limited',
   async (world) => {
     const client = await openSignedInClient(world)
     await client.get(PROFILE)
@@ -221,7 +221,7 @@ onBothEngines(
   { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'b@example.com', BERTH_RATE_LIMITS: '{"email-changes": 1}' },
 )
 
-onBothEngines('without a mail server no email is changed by its person', async (world) => {
+onBothEngines('without a mail server a user cannot change their email', async (world) => {
   const client = await openSignedInClient(world)
   assert.doesNotMatch((await client.get(PROFILE)).text, /New email/)
   assert.equal((await client.post(`${PROFILE}/email/change`, { email: 'ada@example.com' })).status, 403)
@@ -233,7 +233,7 @@ async function signIn(client: Client): Promise<void> {
   assert.equal((await client.post('/sign-in', { name: 'admin', password: PASSWORD })).status, 303)
 }
 
-onBothEngines('the page of an account shows the tokens of the person that open it, and no others', async (world) => {
+onBothEngines('the page of an account shows exactly those tokens of the user that can access it', async (world) => {
   const client = await openSignedInClient(world)
   const { teamId, userId } = world.credentials
   const { body: team } = await world.operator('POST', '/operator/v1/teams', {

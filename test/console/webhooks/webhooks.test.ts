@@ -18,7 +18,7 @@ onBothEngines('every event can be chosen, in a group that is named in words', as
 })
 
 onBothEngines(
-  'a webhook is made, tried and removed, and its secret is on one page alone',
+  'a webhook is created, tested and deleted, and its secret is shown on one page only',
   async (world, t) => {
     const to = await receiver(t)
     const client = await openSignedInClient(world)
@@ -54,7 +54,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what did not arrive is seen with request and attempts, and is sent again by itself and by its time',
+  'a failed delivery is shown with request and attempts, and can be resent alone and by its time',
   async (world, t) => {
     const to = await receiver(t)
     const client = await openSignedInClient(world)
@@ -93,7 +93,7 @@ onBothEngines(
       /<div class="note info"><svg.*?<\/svg><div class="grow">Attempt 3 succeeded: the endpoint returned 200 after \d+ ms\. <\/div><\/div>/,
     )
     assert.equal((await client.post(`${delivery}/replay`)).location, delivery, 'also one that arrived')
-    assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is under way')
+    assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is in progress')
     await deliver(world)
 
     await endDeliveries(world, 'failed', delivery!.split('/').at(-1))
@@ -112,7 +112,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a log drain is tried before it is made, switched off and on, and what was sent to it is seen',
+  'a log drain is tested before its creation, disabled and enabled, and its deliveries are shown',
   async (world, t) => {
     const to = await receiver(t)
     const client = await openSignedInClient(world)

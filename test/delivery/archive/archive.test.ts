@@ -1,4 +1,4 @@
-/** Archives as people and clients pack them. docs/deploying-sites.md: Archives. */
+/** Archives as users and clients pack them. docs/deploying-sites.md: Archives. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -71,7 +71,7 @@ test('an archive is read the same in whatever pieces its bytes come', async () =
   for (const size of [1, 7, 511, 513, 100_000]) await checkSite(bytes, size)
 })
 
-test('git archive writes a comment for all entries, which says nothing of them', async () => {
+test('git archive writes a comment for all entries, which does not affect them', async () => {
   const git = (...words: string[]) =>
     execFileSync('git', ['-C', join(folder, 'site'), '-c', 'user.name=a', '-c', 'user.email=a@b.c', ...words])
   git('init', '--quiet')
@@ -88,7 +88,7 @@ test('git archive writes a comment for all entries, which says nothing of them',
   )
 })
 
-/** What `tar-fs` 1.16.3 packed, by which every version of the command line packs. */
+/** An archive by `tar-fs` 1.16.3, which every version of the command line packs with. */
 const OF_CLIENT = Buffer.from(
   [
     'H4sIAAAAAAAAA+2XTU7DMBBGs+4pjNg3n+3YXrFn2StEbaARaRqlDkovxoodF+BIqKlUgZFaULET5HkbS4kUTzR687PI+/siXxVt',
@@ -144,7 +144,7 @@ for (const [what, [blocks, path, size]] of Object.entries(SPELLINGS))
     assert.deepEqual([next?.path, next?.content, rest], ['next', 'cd', []])
   })
 
-test('folders of old archives end in a slash', async () => {
+test('directories in old archives end in a slash', async () => {
   const entries = await entriesOf(tgz(header({ name: 'old/' }), header({ name: 'new/', flag: '5', mode: 0o4755 })))
   assert.deepEqual(
     entries.map(({ path, kind, mode }) => [path, kind, mode]),
@@ -155,7 +155,7 @@ test('folders of old archives end in a slash', async () => {
   )
 })
 
-test('what is not read of an entry is left out, and the next one follows', async () => {
+test('the unread rest of an entry is skipped, and the next one follows', async () => {
   const bytes = tgz(file('first', 'a'.repeat(200_000)), file('second', 'b'.repeat(200_000)), file('third', 'c'))
   const read: string[] = []
   for await (const { path, body } of readArchive(inPieces(bytes))) {
@@ -166,13 +166,13 @@ test('what is not read of an entry is left out, and the next one follows', async
   assert.deepEqual(read, ['first', 'second', 'third', 'c'])
 })
 
-test('zeros up to a whole record follow the end, and are no fault', async () => {
+test('zeros up to a full record can follow the end, without an error', async () => {
   const padded = gzipSync(Buffer.concat([file('a', 'b'), END, Buffer.alloc(19 * 512)]))
   assert.equal((await entriesOf(padded)).length, 1)
   assert.equal(unpacked(systemTar(join(folder, 'site'), 'index.html')).length % 10_240, 0)
 })
 
-test('the source ends when the archive is left early, and its own error is handed on', async () => {
+test('the source ends when reading stops early, and its own error is passed on', async () => {
   let isClosed = false
   async function* source(fault?: Error) {
     try {

@@ -52,7 +52,7 @@ test('an archive that is cut at any block is refused, compressed or not', async 
     assert.match((await faultOf(packed.subarray(0, at))) ?? `read up to ${at}`, /ends in the middle/)
 })
 
-test('an archive with any bytes changed is read, or refused with a sentence', async () => {
+test('an archive with any bytes changed is read, or refused with a message', async () => {
   await fc.assert(
     fc.asyncProperty(changes, async (all) => {
       const fault = await faultOf(gzipSync(withChecksums(changed(WHOLE, all))))
@@ -62,7 +62,7 @@ test('an archive with any bytes changed is read, or refused with a sentence', as
   )
 })
 
-test('an archive with any compressed bytes changed is refused, unless they say nothing', async () => {
+test('an archive with any compressed bytes changed is refused, unless they have no meaning', async () => {
   const packed = gzipSync(WHOLE)
   await fc.assert(
     fc.asyncProperty(changes, async (all) => {

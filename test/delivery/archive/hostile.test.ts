@@ -58,10 +58,7 @@ const REFUSED: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
   'a sparse file of GNU tar': [tgz(header({ name: 'b', flag: 'S' })), /^b is a sparse file\. .*--sparse/],
   'a sparse file of pax': [tgz(pax({ 'GNU.sparse.major': '1' }), good), /^The archive has a sparse file\. .*--sparse/],
   'a sparse file of star': [tgz(pax({ 'SCHILY.realsize': '99' }), good), /^The archive has a sparse file\./],
-  'a kind that nobody knows': [
-    tgz(header({ name: 'b', flag: 'Z' })),
-    /^b is of a kind that is not deployed \("Z"\)\.$/,
-  ],
+  'an unknown kind': [tgz(header({ name: 'b', flag: 'Z' })), /^b is of a kind that is not deployed \("Z"\)\.$/],
   'a kind named like a method': [tgz(header({ name: 'b', flag: 'c' })), /^b is of a kind that is not deployed/],
   'a volume of several': [tgz(header({ name: 'b', flag: 'M' })), /^b is of a kind that is not deployed \("M"\)\.$/],
   'an absolute path': [tgz(file('/etc/passwd')), /^\/etc\/passwd is absolute\./],
@@ -78,11 +75,11 @@ const REFUSED: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
     /^b is a link with a NUL in its target\./,
   ],
   'a line break in a path': [tgz(pax({ path: 'a\nb' }), good), /^a\\nb has a control character in its name\./],
-  'a name that is no UTF-8': [
+  'a name that is not UTF-8': [
     tgz(file('', '', { fields: { 0: bytes(0x61, 0xff) } })),
     /^A name in the archive \(at byte 0\) is not UTF-8\./,
   ],
-  'a path that is no UTF-8': [
+  'a path that is not UTF-8': [
     tgz(file('x', Buffer.from('9 path=\xff\n', 'latin1'), { flag: 'x' }), good),
     /is not UTF-8\./,
   ],

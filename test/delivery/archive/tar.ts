@@ -111,7 +111,7 @@ export async function entriesOf(bytes: Uint8Array, size?: number): Promise<Read[
   return entries
 }
 
-/** The sentence by which an archive is refused; undefined where it is read. Whatever else is thrown is thrown. */
+/** The message that an archive is refused with; undefined where it is read. Rethrows any other error. */
 export async function faultOf(bytes: Uint8Array): Promise<string | undefined> {
   try {
     for await (const { body } of readArchive(inPieces(bytes))) for await (const _ of body);

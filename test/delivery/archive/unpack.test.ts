@@ -80,14 +80,14 @@ test('parts in the wrong order, or without one, are refused', async () => {
   await assert.rejects(unpackArchive(store, 'acc_2', [first, second]), /A part of the archive is missing/)
 })
 
-test('a fault of the store is handed on, whatever waits for it', async () => {
+test('an error of the store is passed on, whatever waits for it', async () => {
   const archive = await keep(tgz(...Array.from({ length: 20 }, (_, at) => file(`f${at}`, `${at}`)), file('f0')))
   const full: FileStore = { ...store, put: async () => Promise.reject(new Error('no space left')) }
   await assert.rejects(unpackArchive(full, ACCOUNT, [archive]), /^Error: no space left$/)
   await assert.rejects(unpackArchive(store, ACCOUNT, [archive]), /^Error: f0 is there twice\.$/)
 })
 
-/** TABLE the names of parts, in any order -> their order, or the fault. */
+/** TABLE the names of parts, in any order → their order, or the error. */
 const PARTS: readonly (readonly [names: readonly string[], expected: readonly string[] | RegExp])[] = [
   [[''], ['']],
   [['.part1'], ['.part1']],

@@ -8,7 +8,7 @@ function repeat(count: number, make: (at: number) => Buffer): Buffer {
   return Buffer.concat(Array.from({ length: Math.round(count) }, (_, at) => make(at)))
 }
 
-/** Of entries that are all the same. */
+/** Equal entries. */
 function same(count: number, entry: Buffer): Buffer {
   return repeat(count, () => entry)
 }

@@ -14,7 +14,7 @@ async function passTime({ deps }: World, ms: number): Promise<void> {
 }
 
 onBothEngines(
-  'a runner that goes on beating is told to end after the time limit, and loses the lease if it does not',
+  'a runner past the time limit is ordered to end the build, and loses the lease if it does not',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)
@@ -77,7 +77,7 @@ function link(path: string, target: string) {
 }
 
 onBothEngines(
-  'a report that no honest runner sends ends the build with a code of its own, or is taken',
+  'a report that no honest runner sends ends the build with a code of its own, or is accepted',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)
@@ -102,7 +102,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a list of links that is too long for a report ends the build, which is not tried again',
+  'a list of links that is too long for a report ends the build, without a retry',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)

@@ -88,7 +88,7 @@ export async function startPrograms(t: Cleanup, engine: Engine): Promise<Program
   const kills: Record<string, (pauseMs: number) => Promise<void>> = {
     async 'the control plane'(pauseMs) {
       await service.kill('SIGKILL')
-      // It is away for a while.
+      // It is down for a while.
       await sleep(pauseMs)
       service = await startService(t, home, env)
     },
@@ -98,7 +98,7 @@ export async function startPrograms(t: Cleanup, engine: Engine): Promise<Program
   if (isPostgres)
     kills['the database'] = async (pauseMs) => {
       await killPostgres()
-      // It is away for a while.
+      // It is down for a while.
       await sleep(pauseMs)
       await startPostgres()
       await untilAnswering(home.env.DATABASE_URL!)
@@ -129,7 +129,7 @@ function openRunner(t: Cleanup, home: ServiceHome, env: Record<string, string>) 
     start,
     async restart(pauseMs: number) {
       await running!.kill('SIGKILL')
-      // It is away for a while.
+      // It is down for a while.
       await sleep(pauseMs)
       await start()
     },

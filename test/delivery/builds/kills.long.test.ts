@@ -56,7 +56,7 @@ async function drillBuilds(t: TestContext, engine: Engine): Promise<void> {
   assert.ok([...states.values()].includes('READY'), said)
 }
 
-/** Undefined where the connection broke, or the database is away. */
+/** Undefined where the connection broke, or the database is unavailable. */
 async function ask({ programs }: Drill, method: string, path: string, body?: object) {
   const answer = await sendRequest(programs, credentialsOf(programs.home).token, method, path, body)
   return answer === undefined || answer.status >= 500 ? undefined : (answer as { status: number; body: never })
@@ -110,7 +110,7 @@ async function statesOf({ programs }: Drill): Promise<Map<string, string>> {
 async function killAtRandom({ programs, random, kills }: Drill, isOver: () => boolean): Promise<void> {
   const names = Object.keys(programs.kills)
   while (!isOver()) {
-    // A moment anywhere in a build.
+    // Any time in a build.
     await sleep(2000 + random() * 18_000)
     if (isOver()) return
     const name = names[Math.floor(random() * names.length)]!
@@ -119,7 +119,7 @@ async function killAtRandom({ programs, random, kills }: Drill, isOver: () => bo
   }
 }
 
-/** Lines that somebody has seen stay where they are; no line is there twice, or missing between others; a build that is READY has all. */
+/** Lines that a client has read stay where they are; no line is there twice or missing between others; a READY build has all. */
 async function mustKeepLogs(drill: Drill, states: Map<string, string>): Promise<void> {
   const journal = readJournal(drill.programs.journal)
   for (const [id, state] of states) {

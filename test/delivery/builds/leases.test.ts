@@ -104,7 +104,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a cancel is in effect at once, and the next beat tells the runner; a waiting build ends',
+  'a cancel takes effect at once, and the next heartbeat reports it to the runner; a waiting build ends',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)

@@ -1,4 +1,4 @@
-/** Many small batches of a log are few rows, and nobody who reads meanwhile misses a line or sees one twice. docs/building.md: Logs. */
+/** Many small batches of a log become few rows, and a concurrent reader misses no line and sees none twice. docs/building.md: Logs. */
 import assert from 'node:assert/strict'
 import { readLog } from '../../../src/delivery/builds/log.ts'
 import { MERGE } from '../../../src/delivery/builds/log-chunks.ts'
@@ -13,7 +13,7 @@ async function rowsOf({ deps }: World, id: string) {
 }
 
 onBothEngines(
-  'batches of a line each become few chunks, which a reader from any line on reads whole',
+  'batches of a line each become few chunks, which a reader gets completely from any line on',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)

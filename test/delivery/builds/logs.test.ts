@@ -32,7 +32,7 @@ async function follow(world: World, origin: string, id: string, query = '') {
 }
 
 onBothEngines(
-  'a follower sees lines as they come, and the stream ends with the reason of the failure',
+  'a follower sees lines as they arrive, and the stream ends with the reason of the failure',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)
@@ -102,7 +102,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a log above its budget has one line that says so, and its runner goes on',
+  'a log above its budget has one line that says so, and its runner continues',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)

@@ -69,7 +69,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a lease whose response was not sent is given back at once, and costs no attempt',
+  'a lease whose response was not sent is released at once, and costs no attempt',
   async (world, t) => {
     await seedProject(world, 'web')
     const { id } = await createSource(world)

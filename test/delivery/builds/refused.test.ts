@@ -6,7 +6,7 @@ import { mustCountRight, SUFFIX } from '../deploys/deploying.ts'
 import { BUILDS, createSource, entriesOf, OUTPUT, openRunners, RUNNER_TOKEN, SOURCE, stateOf } from './building.ts'
 
 onBothEngines(
-  'where builds are off a source is refused with what to do, and runners without a token are',
+  'with builds disabled, a source is refused with what to do, and so are runners without a token',
   async (world) => {
     await seedProject(world, 'web')
     const refused = await world.call.try('POST', '/v13/deployments', { name: 'web', files: SOURCE })
@@ -54,7 +54,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an output that was not sent, or that is hostile, is an ERROR with sentences',
+  'a missing or hostile output ends in ERROR with messages',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)

@@ -35,7 +35,7 @@ function remove(world: World, runner: string) {
 }
 
 onBothEngines(
-  'runners are listed with what they build; a drained one ends its build and gets no other until it is resumed',
+  'runners are listed with their builds; a drained one finishes its build and gets no other until it is resumed',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)
@@ -69,7 +69,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the builds of a removed runner go back to the queue at once; it is told so, and gets no other',
+  'builds of a removed runner return to the queue at once; the runner gets an error and no other build',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)
@@ -99,7 +99,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'waiting and running builds, runners, and how builds ended are metrics',
+  'waiting and running builds, runners, and build results are metrics',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)
@@ -134,7 +134,7 @@ for (const [what, act] of [
   ['removed', remove],
 ] as const)
   onBothEngines(
-    `a runner that is ${what} while it asks gets a lease that counts, or none`,
+    `a runner that is ${what} during its request gets a valid lease, or none`,
     async (world) => {
       await seedProject(world, 'web')
       const runners = await openRunners(world)
@@ -168,7 +168,7 @@ for (const [what, act] of [
   )
 
 onBothEngines(
-  'what runners say of themselves is bounded: 500 rows, of which the longest gone makes place',
+  'the data that runners report is bounded: 500 rows, and the row inactive for longest is replaced',
   async (world) => {
     const { deps } = world
     const name = (at: number) => `runner${String(at).padStart(10, '0')}`

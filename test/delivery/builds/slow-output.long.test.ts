@@ -30,7 +30,7 @@ async function sendSlowly(url: string, method: string, token: string, piece: Buf
 }
 
 onBothEngines(
-  'a file of an output may come for longer than a request may, and no other body may (a bound on time)',
+  'a file of an output can take longer than a request, and no other body can (a bound on time)',
   async (world) => {
     await seedProject(world, 'web')
     const runners = await openRunners(world)

@@ -9,7 +9,7 @@ import { BUILDS, openRunners } from './building.ts'
 
 type Scene = { world: World; mate: Awaited<ReturnType<World['user']>>; id: string }
 
-/** TABLE how somebody stops to see a deployment of a team. */
+/** TABLE ways to lose sight of a deployment of a team. */
 const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
   'they are removed from the team': ({ world, mate }) =>
     world.call('DELETE', `/v1/teams/${world.credentials.teamId}/members/${mate.id}`),
@@ -44,7 +44,7 @@ for (const [way, end] of Object.entries(WAYS))
       await end({ world, mate, id })
       await eventually(() => theirs!.isOver())
       if (way === 'the deployment is deleted') await eventually(() => ours!.isOver())
-      else assert.equal(ours!.isOver(), false, 'nobody else stops reading')
+      else assert.equal(ours!.isOver(), false, 'no other reader stops')
       ours!.stop()
       await runners.close()
     },

@@ -1,4 +1,4 @@
-/** Variables of a build are those of its create, sealed until a lease opens them, which the audit log tells. docs/building.md: Environment. */
+/** Variables of a build are those at its creation, sealed until a lease opens them, which the audit log records. docs/building.md: Environment. */
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'

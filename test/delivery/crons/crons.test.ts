@@ -47,7 +47,7 @@ async function openCrons(world: World) {
 }
 
 onBothEngines(
-  'a time that several control planes are asked for at once is run once',
+  'a time that several control planes run at once runs once',
   async (world) => {
     const crons = await openCrons(world)
     const { url } = await deploy(world.call, siteWith(EACH_MINUTE), {
@@ -158,7 +158,7 @@ onBothEngines(
   SETTINGS,
 )
 
-test('schedules: what is taken and what is refused', () => {
+test('schedules: accepted and refused', () => {
   for (const good of ['* * * * *', '*/5 0-6,22 * * *', '0 0 29 2 *', '15 8 * * 1-5', '0 0 1 1,7 *'])
     assert.equal(scheduleFault(good), undefined, good)
   const wrong = [

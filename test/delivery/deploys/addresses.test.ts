@@ -28,7 +28,7 @@ async function addresses(world: World): Promise<Record<string, { name: string; l
 }
 
 onBothEngines(
-  'production has an address from its first deployment of files, which follows what serves it and stays where the project is renamed',
+  'production has an address from its first deployment of files, which follows promotes and stays when the project is renamed',
   async (world) => {
     const { call } = world
     const site = await openSite(world)
@@ -66,7 +66,7 @@ onBothEngines(
     assert.deepEqual(
       await readDomainAssignments(world),
       { [name]: staged.id },
-      'the rollback was under way, and is undone',
+      'the rollback was in progress, and is undone',
     )
     await world.operator('POST', '/operator/v1/timers/alias-requests/run', {})
     await call('DELETE', `/v13/deployments/${staged.id}`)
@@ -79,7 +79,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the address of a branch leads to its newest READY deployment, whatever it is for, and ends with the last of them',
+  'the address of a branch points to its newest READY deployment of any target, and ends with the last one',
   async (world) => {
     const { call } = world
     const site = await openSite(world)
@@ -120,7 +120,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a deployment that the build system registers gets no address, and takes over those that are there',
+  'a deployment that the build system registers gets no address of its own, and is assigned the existing ones',
   async (world) => {
     const site = await openSite(world)
     await seedDeployment(world, site.id, { url: 'd1.host.test', gitBranch: 'main' })
@@ -143,7 +143,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the address of a branch keeps no deployment from its expiration, and goes on to the newest that is left',
+  'the address of a branch does not prevent an expiration, and moves to the newest deployment left',
   async (world) => {
     const site = await openSite(world)
     const live = await site.production(ofBranch('main'))
@@ -165,7 +165,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'addresses move with their project to another account, and go on leading to what is deployed there',
+  'addresses move with their project to another account, and still point to its deployments',
   async (world) => {
     const { taker, offer, take, sweep } = await seedTransferAccounts(world)
     const first = await deploy(world.call, SITE, { target: 'production', ...ofBranch('main') })
@@ -186,7 +186,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is deployed at once to projects of one name and branches that look alike shares no address, and each leads to its own newest',
+  'concurrent deploys to projects with one name and to similar branches share no address, and each points to its own newest',
   async (world) => {
     const ROUNDS = 4
     const calls = [world.call, (await world.user('eve')).call, (await world.user('ann')).call]
@@ -223,7 +223,7 @@ onBothEngines(
   SUFFIX,
 )
 
-onBothEngines('on a laptop an address has the port of the sites server, and is found by it', async (world) => {
+onBothEngines('on a laptop an address has the port of the sites server, and is found with it', async (world) => {
   const { call } = world
   const site = await openSite(world)
   const made = await site.production()

@@ -8,7 +8,7 @@ import { nodeFunction } from '../outputs/upload.ts'
 import { deploy, SITE, SUFFIX } from './deploying.ts'
 
 onBothEngines(
-  'the files of a deployment are a tree, and one is read by its id, by whoever sees the deployment',
+  'the files of a deployment are a tree, and every user who sees the deployment can read one by its id',
   async (world) => {
     const { call } = world
     const projectId = await seedProject(world, 'web')
@@ -65,7 +65,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a deployment is canceled once, unless it has ended, and what its build system says then is refused',
+  'a deployment is canceled once, unless it has ended, and later reports of its build system are refused',
   async (world) => {
     const { call, operator } = world
     const projectId = await seedProject(world, 'web')

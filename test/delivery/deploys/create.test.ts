@@ -73,7 +73,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'equal outputs are one, also of deployments that are made at once, and go with the last of them',
+  'equal outputs are stored once, also for concurrent deployments, and deleted with the last of them',
   async (world) => {
     const { call } = world
     await seedProject(world, 'web')
@@ -103,7 +103,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a create that is sent twice gives one deployment, unless it says something else or comes later',
+  'a repeated create returns the same deployment, unless it differs or comes later',
   async (world) => {
     const { call } = world
     await seedProject(world, 'web')
@@ -164,7 +164,7 @@ const FUNCTIONS: Record<string, Content> = {
 }
 
 onBothEngines(
-  'what will not run is said at the deploy, in headers that clients print',
+  'the response to a deploy lists unsupported parts, in headers that clients print',
   async (world) => {
     await seedProject(world, 'web')
     await uploadAll(world.call, FUNCTIONS)
@@ -177,7 +177,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'sources, outputs with faults and bad archives are refused with sentences, and nothing is made',
+  'sources, invalid outputs and invalid archives are refused with messages, and nothing is created',
   async (world) => {
     const { call } = world
     await seedProject(world, 'web')
@@ -266,7 +266,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a deployment of files is deployed again, promoted and rolled back by its output, and one of an upstream is not built',
+  'a deployment of files is redeployed, promoted and rolled back by its output, and one of an upstream is not built',
   async (world) => {
     const { call } = world
     const projectId = await seedProject(world, 'web')
@@ -295,7 +295,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'files and deployments of another account stay its own, and its names tell nothing',
+  'files and deployments of another account stay its own, and its names reveal nothing',
   async (world) => {
     const { call } = world
     await seedProject(world, 'web')

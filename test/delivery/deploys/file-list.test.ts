@@ -28,7 +28,7 @@ async function faultsOf(files: unknown): Promise<string[]> {
   return 'faults' in list ? list.faults : []
 }
 
-test('what a command line sends: files, a link, an empty folder, the same content twice', async () => {
+test('a list of the command line: files, a link, an empty directory, the same content twice', async () => {
   const { form, entries, parts, wanted } = await listOf([
     { file: 'index.html', size: 1, mode: 33188, sha: A },
     { file: 'run.sh', size: 1, mode: 33261, sha: B },
@@ -55,7 +55,7 @@ test('what a command line sends: files, a link, an empty folder, the same conten
   assert.equal(entries[4]!.content, undefined)
 })
 
-test('what a command line sends of a prebuilt output, whatever the query of the request says', async () => {
+test('a list of the command line for a prebuilt output, regardless of the query', async () => {
   const { form, wanted } = await listOf([
     { file: '.vercel/output/config.json', size: 9, mode: 33188, sha: A },
     { file: '.vercel/output/functions/bye.func', size: 10, mode: 41471, sha: B },
@@ -64,7 +64,7 @@ test('what a command line sends of a prebuilt output, whatever the query of the 
   assert.deepEqual([form, wanted.length], ['prebuilt', 3])
 })
 
-test('what the newest command line sends of a few pages: the content itself, in base64', async () => {
+test('a list of the newest command line for a few pages: the content itself, in base64', async () => {
   const { form, entries, wanted } = await listOf([
     { file: 'index.html', data: Buffer.from('<p>ö').toString('base64'), encoding: 'base64', mode: 33188 },
     { file: 'README.md', data: '', encoding: 'base64', mode: 33188 },
@@ -79,7 +79,7 @@ test('what the newest command line sends of a few pages: the content itself, in 
   )
 })
 
-test('what the SDK sends: content as text with or without an encoding, and digests, in one list', async () => {
+test('a list of the SDK: content as text with or without an encoding, and digests', async () => {
   const { entries, wanted } = await listOf([
     { file: 'a.txt', data: 'grüße', encoding: 'utf-8' },
     { file: 'b.txt', data: 'aGk=' },
@@ -98,7 +98,7 @@ test('what the SDK sends: content as text with or without an encoding, and diges
   assert.deepEqual(wanted, [A, B])
 })
 
-test('an archive is told by its name, whole or in parts, and may have files beside it', async () => {
+test('an archive is recognized by its name, complete or in parts, and can come with other files', async () => {
   const whole = await listOf([{ file: '.vercel/source.tgz', size: 1, mode: 438, sha: A }])
   assert.deepEqual([whole.form, whole.entries, whole.parts.length, whole.wanted], ['archive', [], 1, [A]])
   const { form, entries, parts, wanted } = await listOf([
@@ -183,7 +183,7 @@ const REFUSED: readonly (readonly [entries: object[], sentence: string])[] = [
   ],
 ]
 
-test('an entry that cannot be kept is refused with a sentence that names it and its field', async () => {
+test('an invalid entry is refused with a message that names it and its field', async () => {
   for (const [entries, sentence] of REFUSED) assert.deepEqual(await faultsOf(entries), [sentence])
 })
 
@@ -200,7 +200,7 @@ const UNTYPED: readonly (readonly [files: unknown, sentence: RegExp])[] = [
   [Array(OUTPUT_LIMITS.files + 1).fill({ file: 'a' }), /should NOT have more than 20000 items/],
 ]
 
-test('what is of another type is refused by the schema', async () => {
+test('a value of another type is refused by the schema', async () => {
   for (const [files, sentence] of UNTYPED)
     await assert.rejects(
       read(files),
@@ -241,7 +241,7 @@ test('sums above their limits are refused, each with its figure', async () => {
   ])
 })
 
-test('of many faults 20 are named', async () => {
+test('of many errors 20 are named', async () => {
   const faults = await faultsOf(Array.from({ length: 50 }, (_, at) => ({ file: `f${at}`, sha: 'x' })))
   assert.deepEqual(
     [faults.length, faults[19]!.slice(0, 15), faults[20]],
@@ -249,7 +249,7 @@ test('of many faults 20 are named', async () => {
   )
 })
 
-test('any entries are a list, or are refused with sentences', async () => {
+test('any entries are a list, or are refused with messages', async () => {
   const entry = fc.record(
     {
       file: fc.oneof(

@@ -24,7 +24,7 @@ function deployArchive({ call }: World, archive: Buffer, said: object = {}) {
 const sweep = ({ operator }: World) => operator('POST', '/operator/v1/timers/unused-files/run', {})
 
 onBothEngines(
-  'a large output is one row also when two requests write it at once, and what is cut off is swept',
+  'a large output is one row also when two requests write it at once, and an interrupted write is swept',
   async (world) => {
     await seedProject(world, 'web')
     const archive = pack(600)
@@ -60,7 +60,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what was written ahead by a process that died is swept an hour later, and not before',
+  'the early writes of a process that died are swept an hour later, and not before',
   async (world) => {
     await seedProject(world, 'web')
     const archive = pack(600)
@@ -79,7 +79,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an archive that holds more than the account has room for is refused, and what was unpacked counts until it is collected',
+  'an archive that exceeds the free space of the account is refused, and unpacked files count until they are collected',
   async (world) => {
     await seedProject(world, 'web')
     const archive = pack(40)

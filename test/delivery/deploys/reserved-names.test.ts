@@ -1,4 +1,4 @@
-/** Names that Berth gives, or could give, to what is deployed are nobody's to take. docs/domains.md: Berth's own names; docs/deploying-sites.md: Addresses. */
+/** No account can claim the names that Berth assigns, or could assign, to deployments. docs/domains.md: Berth's own names; docs/deploying-sites.md: Addresses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { couldBeAddress, deploymentAddress, movingAddress } from '../../../src/model/addresses.ts'
@@ -10,7 +10,7 @@ import { create, deploy, SITE, SUFFIX, uploadAll } from './deploying.ts'
 const MAIN = { gitMetadata: { commitRef: 'main' }, target: 'production' }
 const DOMAINS = { platformSuffix: 'apps.example.net' }
 
-test('addresses of all kinds are labels of at most 63 characters that differ, and every one is of the form that nobody takes', () => {
+test('addresses of all kinds are distinct labels of at most 63 characters, and all have the form that no account can claim', () => {
   const names = ['web', '...', '_', 'a'.repeat(100), `${'b'.repeat(53)}-c`, 'x--y', 'xn--abc', 'w.e_b-']
   const branches = [undefined, 'main', 'Main', 'feature/x', 'feature-x', '日本語', '-', 'd'.repeat(250)]
   const seen = new Set<string>()
@@ -40,7 +40,7 @@ test('addresses of all kinds are labels of at most 63 characters that differ, an
   )
 })
 
-/** Every way by which an account can take a name. */
+/** Every operation that adds a name to an account. */
 function ways(call: Call, deploymentId: string) {
   return (name: string) => [
     call.try('POST', '/v10/projects/shop/domains', { name }),
@@ -51,7 +51,7 @@ function ways(call: Call, deploymentId: string) {
 }
 
 onBothEngines(
-  'names that a project could be given are taken by no other account, however it asks, also while they are given',
+  'names that a project could be assigned are refused to other accounts in every operation, also during the assignment',
   async (world) => {
     const { call } = world
     const eve = await world.user('eve')
@@ -94,7 +94,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a name that an account holds since before stays its own: what would have been given it is given another one',
+  'a name that an account already has stays its own: the project is assigned another one',
   async (world) => {
     const { call } = world
     const eve = await world.user('eve')
@@ -113,7 +113,7 @@ onBothEngines(
     assert.equal(made.alias[0], second)
     assert.equal((await eve.call('GET', `/v9/projects/shop/domains/${name}`)).body.verified, true)
 
-    // And what was given below a suffix of before is nobody's either, and leaves when the next one is given.
+    // An address under a former suffix is reserved too, and ends when the next one is assigned.
     domains.platformSuffix = 'other.example.net'
     const refused = await eve.call.try('POST', '/v10/projects/shop/domains', { name: second })
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'domain_not_allowed'])

@@ -37,7 +37,7 @@ test('every event has its effect in every state, or none', () => {
       assert.deepEqual(nextState(state, event, NOW), EXPECTED[state][event], `${state} × ${event}`)
 })
 
-test('every state is reached from QUEUED, and from each that is no end there is a way to READY, ERROR and CANCELED', () => {
+test('every state is reachable from QUEUED, and READY, ERROR and CANCELED are reachable from each state that is not final', () => {
   const reachedFrom = (from: ReadyState) => {
     const reached = new Set([from])
     for (const state of reached)
@@ -52,7 +52,7 @@ test('every state is reached from QUEUED, and from each that is no end there is 
   for (const state of ['READY', 'ERROR', 'CANCELED'] as const) assert.deepEqual(reachedFrom(state), [state])
 })
 
-test('a deployment that was queued again has no moment of the attempt before', () => {
+test('a deployment that is queued again has no times of the attempt before', () => {
   const row = { building_at: 5, ...nextState('BUILDING', 'lease_expired', NOW) }
   assert.deepEqual(row, { building_at: null, ready_state: 'QUEUED' })
 })

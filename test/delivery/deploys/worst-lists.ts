@@ -21,7 +21,7 @@ const LISTS: Readonly<Record<string, (share: number) => FileEntries>> = {
   'names of one hash and length': (share) => repeat(share * 20_000, () => ({ file: 'f', sha: shaOf(1) })),
   parts: (share) => repeat(share * 20_000, (at) => ({ file: `.vercel/source.tgz.part${at + 1}`, sha: shaOf(at) })),
   'content in base64': (share) => [{ file: 'f', data: 'QUFB'.repeat(share * 2 * MIB), encoding: 'base64' }],
-  'content that is no base64': (share) => [{ file: 'f', data: '\n'.repeat(share * 8 * MIB), encoding: 'base64' }],
+  'content that is not base64': (share) => [{ file: 'f', data: '\n'.repeat(share * 8 * MIB), encoding: 'base64' }],
   'content as text': (share) => [{ file: 'f', data: 'é'.repeat(share * 4 * MIB) }],
   'content by the thousand': (share) => repeat(share * 1000, (at) => ({ file: `f${at}`, data: 'é'.repeat(8000) })),
 }

@@ -14,7 +14,7 @@ suiteOfFileStores('a folder', async () => {
   return { store: openFolderStore(folder), close: async () => rmSync(folder, { recursive: true }) }
 })
 
-test('a file is readable by its owner alone, and writable by nobody', async () => {
+test('a file is readable by its owner only, and not writable', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
   const store = openFolderStore(folder)
   async function* pieces() {
@@ -27,7 +27,7 @@ test('a file is readable by its owner alone, and writable by nobody', async () =
   rmSync(folder, { recursive: true })
 })
 
-test('what is left behind is removed by the age of its last change, also of its name, and what arrives then is put', async () => {
+test('leftovers are removed by the age of their last change, also of their name, and a file that arrives then is stored', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
   const store = openFolderStore(folder)
   const arriving = join(folder, 'arriving')
@@ -39,7 +39,7 @@ test('what is left behind is removed by the age of its last change, also of its 
     yield Buffer.from('last')
   }
   const aside = join(arriving, '.old.aside.part')
-  writeFileSync(join(arriving, 'aside'), 'removed elsewhere at this moment')
+  writeFileSync(join(arriving, 'aside'), 'removed elsewhere meanwhile')
   utimesSync(join(arriving, 'aside'), 1, 1)
   const before = Date.now() - 1000
   renameSync(join(arriving, 'aside'), aside)
@@ -53,7 +53,7 @@ test('what is left behind is removed by the age of its last change, also of its 
   rmSync(folder, { recursive: true })
 })
 
-test('the start removes what a killed process left half-written, and nothing that still arrives', async () => {
+test('the start removes half-written files of a killed process, and no file that still arrives', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
   openFolderStore(folder)
   const arriving = join(folder, 'arriving')

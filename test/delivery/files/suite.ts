@@ -18,7 +18,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
       await run(store).finally(close)
     })
 
-  on('a file is kept by its content, once, and read back whole and in parts', async (store) => {
+  on('a file is stored by its content, once, and read back completely and in parts', async (store) => {
     const bytes = Buffer.from('hello, sites'.repeat(10_000))
     const first = await store.put('acc_1', piecesOf(bytes, 7000), MANY)
     const again = await store.put('acc_1', piecesOf(bytes, 65_536), MANY)
@@ -45,7 +45,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
     assert.deepEqual(await readAll(store, 'acc_1', sha256), bytes)
   })
 
-  on('what differs from what was announced, or is too large, is not kept', async (store) => {
+  on('a file that differs from its announced digest or size, or is too large, is not stored', async (store) => {
     const bytes = Buffer.from('some bytes')
     const sha1 = hex('sha1', bytes)
     for (const [announced, why] of [
@@ -72,7 +72,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
     assert.deepEqual(await namesIn(store), [])
   })
 
-  on('the same file uploaded many times at once is kept once', async (store) => {
+  on('the same file uploaded many times at once is stored once', async (store) => {
     const bytes = Buffer.from('popular'.repeat(5000))
     const digests = await Promise.all(Array.from({ length: 20 }, () => store.put('acc_1', piecesOf(bytes, 1000), MANY)))
     assert.equal(new Set(digests.map(({ sha256 }) => sha256)).size, 1)
@@ -80,7 +80,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
     assert.equal((await namesIn(store)).length, 1)
   })
 
-  on('a removed file is gone, and removing it again is no fault', async (store) => {
+  on('a removed file is gone, and removing it again is not an error', async (store) => {
     const { sha256 } = await store.put('acc_1', piecesOf(Buffer.from('short life'), 4), MANY)
     await store.remove('acc_1', sha256)
     await store.remove('acc_1', sha256)
@@ -88,7 +88,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
     assert.deepEqual(await namesIn(store), [])
   })
 
-  on('a file is removed unless it was written since a moment, and none is lost meanwhile', async (store) => {
+  on('a file is removed unless it was written since a given time, and none is lost meanwhile', async (store) => {
     const put = () => store.put('acc_1', piecesOf(Buffer.from('young or old'), 4), MANY)
     const { sha256 } = await put()
     await store.remove('acc_1', sha256, Date.now() - 60_000)
@@ -101,7 +101,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
     assert.deepEqual(await namesIn(store), [])
   })
 
-  on('names that are no account or no digest are refused', async (store) => {
+  on('names that are not an account or not a digest are refused', async (store) => {
     const { sha256 } = await store.put('acc_1', piecesOf(Buffer.from('x'), 1), MANY)
     for (const [account, digest] of [
       ['..', sha256],

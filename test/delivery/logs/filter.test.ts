@@ -46,7 +46,7 @@ test('fields, alternatives, comparisons, stars, text and their combinations', ()
   for (const text of no) assert.equal(holds(text), false, text)
 })
 
-test('what is no filter has a sentence', () => {
+test('an invalid filter is refused with a message', () => {
   const wrong: [string, RegExp][] = [
     ['level:', /ends too early/],
     ['(level:error', /ends too early/],

@@ -55,7 +55,7 @@ function eventsOf({ body }: { body: { events: object[] } }): LogEvent[] {
 const piecesOf = ({ deps }: World) => deps.db.read.selectFrom('runtime_log').selectAll().orderBy('id').execute()
 
 onBothEngines(
-  'lines are kept once each, and read by level, status, text, time and number until the stream ends',
+  'lines are stored once each, and read by level, status, text, time and number until the stream ends',
   async (world) => {
     const web = await seedWebProject(world)
     const [id, other] = [await web.deploy(), await web.deploy()]
@@ -80,7 +80,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the command line lists lines and requests by pages, with a filter; nobody else does',
+  'only an operator can list lines and requests with the command line, by page and with a filter',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy({ target: 'production' })
@@ -176,7 +176,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is no report is refused with a sentence, and a wrong token too',
+  'an invalid report is refused with a message, and so is a wrong token',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy()

@@ -1,4 +1,4 @@
-/** TABLE outputs that are refused, each with the sentence that people read: file, field, what is wrong, what to do. docs/deploying-sites.md: Validation errors. */
+/** TABLE invalid outputs, each with the message that users get: file, field, what is wrong, what to do. docs/deploying-sites.md: Validation errors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Upload } from '../../../src/delivery/outputs/output.ts'
@@ -339,7 +339,7 @@ for (const [name, upload, sentence] of UPLOADS) {
   })
 }
 
-test('a config.json of 40 MB is refused by its size, without being read', async () => {
+test('a config.json of 40 MB is refused by its size, without reading it', async () => {
   const upload = uploadOf({ [CONFIG]: '' })
   const entries = upload.entries.map((entry) => ({ ...entry, size: 40_000_000 }))
   const read = () => Promise.reject(new Error('it was read'))
@@ -359,7 +359,7 @@ test('configurations of functions share a budget', async () => {
   assert.match(faults[0]!, /\.vc-config\.json and the files like it have too many bytes together\.$/)
 })
 
-test('at most 20 faults are named, and how many more there are', async () => {
+test('at most 20 errors are named, and the number of the others', async () => {
   const routes = Array.from({ length: 50 }, () => ({ src: '(' }))
   const faults = await faultsOf(outputUpload({ routes }))
   assert.equal(faults.length, 21)

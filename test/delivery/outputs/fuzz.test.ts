@@ -69,7 +69,7 @@ const value = fc.letrec((tie) => ({
   list: fc.array(tie('any'), { maxLength: 4 }),
 })).any
 
-test('any configuration is read without an error, and what is taken can be routed', async () => {
+test('any configuration is read without an error, and an accepted one can be routed', async () => {
   await fc.assert(
     fc.asyncProperty(value, fc.array(value, { maxLength: 3 }), async (config, routes) => {
       const base = typeof config === 'object' && config !== null && !Array.isArray(config) ? config : {}

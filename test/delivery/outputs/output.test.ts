@@ -31,7 +31,7 @@ test('a static output becomes files by path, with digest, size and content type'
   assert.deepEqual([notices, functionLists], [[], []])
 })
 
-test('links below static/ lead to files, also by links', async () => {
+test('links below static/ resolve to files, also through links', async () => {
   const { manifest } = await validOutput(
     {},
     {
@@ -92,7 +92,7 @@ test('routes are compiled: phases, anchors, names in lower case, other names of 
   })
 })
 
-test('what PCRE writes otherwise is read as such, and not where it is escaped or in a set', async () => {
+test('PCRE spellings are translated, unless they are escaped or in a set', async () => {
   const sources = {
     '/(?P<n>a)(?i)': '/(?<n>a)',
     '/\\\\(?P<n>a)': '/\\\\(?<n>a)',
@@ -197,7 +197,7 @@ test('functions: folders, links between them, files of the project, prerenders w
   })
 })
 
-test('what does not run is said: one sentence for each kind, with at most five names', async () => {
+test('unsupported parts are listed: one message for each kind, with at most five names', async () => {
   const { notices } = await validOutput(
     {
       routes: [
@@ -238,7 +238,7 @@ test('a runtime that no list names is taken: builders write the Node.js version 
   assert.equal(manifest.functions[0]?.kind, 'node')
 })
 
-test('every manifest is as its schema says', async () => {
+test('every manifest matches its schema', async () => {
   const { manifest } = await validOutput(
     {
       routes: [
@@ -263,12 +263,12 @@ test('every manifest is as its schema says', async () => {
   assert.ok(validate(JSON.parse(JSON.stringify(manifest))), JSON.stringify(validate.errors))
 })
 
-test('an output is told from a source by its config.json', () => {
+test('an output is distinguished from a source by its config.json', () => {
   assert.equal(isPrebuilt([{ path: 'a' }, { path: '.vercel/output/config.json' }]), true)
   assert.equal(isPrebuilt([{ path: 'output/config.json' }, { path: '.vercel/output/config.json/x' }]), false)
 })
 
-test('modes as clients send them say what an entry is', () => {
+test('the modes that clients send determine the kind of an entry', () => {
   assert.deepEqual([0o100644, 0o100755, 0o120777, 0o040755, 0o666, 0o010644, 0o020644, 0o140755].map(entryKind), [
     'file',
     'file',
@@ -281,7 +281,7 @@ test('modes as clients send them say what an entry is', () => {
   ])
 })
 
-test('a fault of the store is no fault of the upload', async () => {
+test('an error of the store is not an error of the upload', async () => {
   const upload = outputUpload({})
   await assert.rejects(readOutput({ ...upload, read: () => Promise.reject(new Error('disk')) }), /disk/)
   assert.deepEqual(await faultsOf(upload), [])

@@ -45,7 +45,7 @@ export function nodeFunction(name: string, config: object = {}): Record<string, 
   }
 }
 
-/** Reads an output that has no fault. */
+/** Reads a valid output. */
 export async function validOutput(config: object, contents: Record<string, Content> = {}): Promise<Output> {
   const output = await readOutput(outputUpload(config, contents))
   if ('faults' in output) assert.fail(output.faults.join('\n'))

@@ -30,7 +30,7 @@ function output(fields: Partial<StoredOutput>): StoredOutput {
   return { id: 1, accountId: 'acc_1', refs: 0, isShown: false, ...fields }
 }
 
-test('a file is condemned once nothing refers to it and nobody asked for it for a day', () => {
+test('a file is condemned once it has no reference and no request for a day', () => {
   const planned = (one: StoredBlob) => planCollection(found({ blobs: [one] })).condemn.length
   assert.equal(planned(blob({ touchedAt: NOW - KEPT.unusedMs + 1 })), 0)
   assert.equal(planned(blob({ touchedAt: NOW - KEPT.unusedMs })), 1)
@@ -63,7 +63,7 @@ test('an output is removed once no deployment counts for it', () => {
   assert.deepEqual([planned(0), planned(1)], [1, 0])
 })
 
-test('a plan does nothing where much is missing, or where what would be removed is referred to', () => {
+test('a plan does nothing when many files are missing, or when a file to be removed has a reference', () => {
   const all = {
     outputs: [output({})],
     blobs: [blob({ touchedAt: 0 }), blob({ condemnedAt: 1 })],
@@ -95,7 +95,7 @@ async function collect(world: World, days: number): Promise<number> {
   return (await world.operator('POST', '/operator/v1/timers/unused-files/run', { now })).body.swept
 }
 
-onBothEngines('what nothing refers to is condemned after a day and gone a week later, with its room', async (world) => {
+onBothEngines('an unreferenced file is condemned after a day, and deleted a week later', async (world) => {
   const other = await world.user('other')
   for (const text of ['unused', 'unused too', 'used']) await upload(world.call, text)
   await upload(other.call, 'unused')
@@ -122,7 +122,7 @@ onBothEngines('what nothing refers to is condemned after a day and gone a week l
   assert.equal((await thereIs(world)).files.length, 2)
 })
 
-onBothEngines('an upload of a condemned file takes it back, and a question for it does not', async (world) => {
+onBothEngines('uploading a condemned file keeps it, and asking for it does not', async (world) => {
   await upload(world.call, 'back')
   await collect(world, 1.1)
   const ask = () =>
@@ -141,7 +141,7 @@ onBothEngines('an upload of a condemned file takes it back, and a question for i
   assert.equal((await thereIs(world)).files.length, 1)
 })
 
-onBothEngines('of many files those are told that are missing, once each, and the others are touched', async (world) => {
+onBothEngines('of many files the missing ones are returned, once each, and the others are touched', async (world) => {
   const { userId } = world.credentials
   const other = await world.user('other')
   for (const text of ['one', 'two', 'three']) await upload(world.call, text)
@@ -191,7 +191,7 @@ async function putStray({ deps: { files } }: World, accountId: string): Promise<
   return (await files.put(accountId, pieces(), { sha1: undefined, size: undefined, most: 100 })).sha256
 }
 
-onBothEngines('what an upload left behind that did not end is removed once it is a day old', async (world) => {
+onBothEngines('leftovers of an interrupted upload are removed once they are a day old', async (world) => {
   const arriving = join(world.deps.config.files.to, 'arriving')
   for (const name of ['.new.left.part', '.old.left.part', 'README']) writeFileSync(join(arriving, name), 'half')
   assert.equal(await collect(world, 0.9), 0)
@@ -201,7 +201,7 @@ onBothEngines('what an upload left behind that did not end is removed once it is
 })
 
 for (const engine of ENGINES)
-  test(`where files are missing nothing is removed, and the log says so (logs a fault) [${engine}]`, async () => {
+  test(`where files are missing nothing is removed, and the log says so (logs an error) [${engine}]`, async () => {
     const world = await openWorld(engine)
     try {
       await upload(world.call, 'unused')

@@ -58,7 +58,7 @@ const collect = (world: World, days = 0) => collectFiles(world.deps, Date.now() 
 const collectSlowly = (deps: Deps) => collectFiles(deps, Date.now(), 2)
 
 onBothEngines(
-  'an output that no deployment shows goes, however many files it has, and those that no other one has follow it',
+  'an unused output is deleted, however many files it has, and then files of no other output',
   async (world) => {
     const { userId } = world.credentials
     const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
@@ -78,7 +78,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('an equal output is made anew while its former one goes, and its files come back', async (world) => {
+onBothEngines('an equal output can be created while its predecessor is deleted, and keeps its files', async (world) => {
   const { userId } = world.credentials
   const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
   const previous = await addOutput(world, userId, '{"a":1}', ['a page'])
@@ -100,7 +100,7 @@ function before(deps: Deps, nth: number, what: () => Promise<unknown>): Deps {
   return { ...deps, db: { ...deps.db, write } }
 }
 
-onBothEngines('a collection that is killed at any step is ended by the next one', async (world) => {
+onBothEngines('a collection that is killed at any step is completed by the next one', async (world) => {
   const { userId } = world.credentials
   for (let step = 1; step <= 3; step++) {
     await addOutput(world, userId, `{"step":${step}}`, ['one', 'two'])
@@ -134,7 +134,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('of collections and deployments at the same moment none loses a file', async (world) => {
+onBothEngines('concurrent collections and deployments lose no file', async (world) => {
   const { userId } = world.credentials
   const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
   for (let round = 0; round < 8; round++) {
@@ -147,7 +147,7 @@ onBothEngines('of collections and deployments at the same moment none loses a fi
 })
 
 onBothEngines(
-  'an output that a deployment shows and that counts none ends the collection (logs a fault)',
+  'an output with a deployment but a reference count of 0 stops the collection (logs an error)',
   async (world) => {
     const { userId } = world.credentials
     const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })

@@ -30,19 +30,19 @@ function isTooSlow(error: unknown): boolean {
   return error instanceof Refusal && error.key === 'request_timeout' && /came too slowly/.test(error.message)
 }
 
-test('a sender that says too little in a span of time is refused, whatever came in the one before', async () => {
+test('a sender below the minimum rate in a span of time is refused, regardless of the span before', async () => {
   await assert.rejects(lengthOf(atLeastSpeed(senderOf([], true), SOON)), isTooSlow)
   await assert.rejects(lengthOf(atLeastSpeed(senderOf([999], true), SOON)), isTooSlow)
   await assert.rejects(lengthOf(atLeastSpeed(senderOf([5000], true), SOON)), isTooSlow)
 })
 
-test('a file that comes at once may be short, and what takes long here is not held against its sender', async () => {
+test('a small file may arrive at once, and delays of the server do not count against the sender', async () => {
   assert.equal(await lengthOf(atLeastSpeed(senderOf([]), SOON)), 0)
   assert.equal(await lengthOf(atLeastSpeed(senderOf([1, 2]), SOON)), 3)
   assert.equal(await lengthOf(atLeastSpeed(senderOf([1, 1, 1, 1]), SOON), 60), 4)
 })
 
-test('an owner has eight turns and never more than are left, the others wait, and who leaves waits no longer', async () => {
+test('an owner has eight slots and never more than are free, the others wait, and a disconnected one waits no longer', async () => {
   const turns = openTurns('files')
   const running: string[] = []
   const open = (owner: string, gone = NOBODY_LEAVES) => {
@@ -80,7 +80,7 @@ test('an owner has eight turns and never more than are left, the others wait, an
 })
 
 onBothEngines(
-  'senders that stall hold turns of their own account alone, are told so, and a slow one takes as long as it needs',
+  'stalled uploads hold slots of their own account only and get an error, and a slow upload has all the time it needs',
   async (world) => {
     const address = await world.listen()
     const { server } = world.app

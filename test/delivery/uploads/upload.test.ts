@@ -22,7 +22,7 @@ function refused(
 /** Files that are being written, or were and should be gone. */
 const arriving = ({ deps }: World) => readdirSync(join(deps.config.files.to, 'arriving'))
 
-onBothEngines('a file is taken in every form in which clients send it, and answered as they expect', async (world) => {
+onBothEngines('a file is accepted in every form of clients, with the response that they expect', async (world) => {
   const forms: [string, Record<string, string>][] = [
     ['as the CLI', cliHeaders('as the CLI')],
     ['as an SDK', { 'x-vercel-digest': sha1Of('as an SDK') }],
@@ -39,7 +39,13 @@ onBothEngines('a file is taken in every form in which clients send it, and answe
   const { userId } = world.credentials
   assert.deepEqual(files, forms.map(([text]) => `${userId}/${sha256Of(text)}`).sort())
   assert.deepEqual(
-    blobs.map(({ account_id, sha256, size, refs, condemned_at }) => ({ account_id, sha256, size, refs, condemned_at })),
+    blobs.map(({ account_id, sha256, size, refs, condemned_at }) => ({
+      account_id,
+      sha256,
+      size,
+      refs,
+      condemned_at,
+    })),
     forms.map(([text]) => ({
       account_id: userId,
       sha256: sha256Of(text),
@@ -81,7 +87,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a file that differs from what was announced is refused with a sentence, and nothing is kept',
+  'a file that differs from its announced digest or size is refused with a message, and not stored',
   async (world) => {
     const { call } = world
     refused(await upload(call, 'mine', { 'x-now-digest': sha1Of('yours') }), 400, /has the SHA-1 .* was announced/)
@@ -106,7 +112,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the same file again is 200, is kept once and counted once, and is touched', async (world) => {
+onBothEngines('the same file again returns 200, is stored once and counted once, and is touched', async (world) => {
   await upload(world.call, 'again')
   const before = await thereIs(world)
   world.deps.clock.set(Date.now() + DAY_MS)
@@ -121,7 +127,7 @@ onBothEngines('the same file again is 200, is kept once and counted once, and is
 })
 
 onBothEngines(
-  'of many files that race for the last room of an account as many are taken as fit, and the rest is told what to remove',
+  'concurrent uploads are accepted up to the limit of the account, and the others get an error that says what to remove',
   async (world) => {
     const names = Array.from({ length: 12 }, (_, at) => `file ${at}`)
     const raced = await Promise.all(names.map((name) => upload(world.call, name)))
@@ -158,7 +164,7 @@ onBothEngines(
   { BERTH_FILES_PER_ACCOUNT: '8KiB' },
 )
 
-onBothEngines('no answer tells what another account has, and each has bytes of its own', async (world) => {
+onBothEngines('no response reveals the files of another account, and each account has its own bytes', async (world) => {
   const other = await world.user('other')
   const secret = 'the secret of others'
   const theirs = await upload(other.call, secret)
@@ -173,7 +179,7 @@ onBothEngines('no answer tells what another account has, and each has bytes of i
   assert.equal((await upload(world.as(undefined), secret)).status, 401)
 })
 
-onBothEngines('who may create deployments may upload, and nobody else', async (world) => {
+onBothEngines('only a role that can create deployments can upload', async (world) => {
   const { teamId } = world.credentials
   for (const [role, status] of [
     ['MEMBER', 200],
@@ -189,7 +195,7 @@ onBothEngines('who may create deployments may upload, and nobody else', async (w
   assert.deepEqual((await thereIs(world)).files, [`${teamId}/${sha256Of('x')}`])
 })
 
-onBothEngines('60 uploads at once are all answered 200, and none is in the audit log', async (world) => {
+onBothEngines('60 concurrent uploads all return 200, and none is in the audit log', async (world) => {
   const address = await world.listen()
   const lines = () => world.deps.db.read.selectFrom('audit').select('type').where('type', '=', 'uploadFile').execute()
   const answers = await Promise.all(
@@ -205,7 +211,7 @@ onBothEngines('60 uploads at once are all answered 200, and none is in the audit
   assert.deepEqual(await lines(), [])
 })
 
-onBothEngines('of a sender that leaves half way nothing is kept', async (world) => {
+onBothEngines('an upload that is interrupted halfway stores nothing', async (world) => {
   const address = await world.listen()
   const begun = beginUpload(address, world.credentials.token, ['Content-Length: 1000'])
   begun.socket.write('half')
@@ -216,7 +222,7 @@ onBothEngines('of a sender that leaves half way nothing is kept', async (world) 
 })
 
 onBothEngines(
-  'a file whose token ends while it comes is refused, and takes room until it is collected',
+  'a file whose token expires during the upload is refused, and takes space until it is collected',
   async (world) => {
     const address = await world.listen()
     const { body } = await world.call('POST', '/v3/user/tokens', { name: 'short' })
@@ -238,7 +244,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a digest or a size that is said twice, or in two ways, is refused', async (world) => {
+onBothEngines('a duplicate or contradictory digest or size is refused', async (world) => {
   const address = await world.listen()
   for (const said of [
     [`x-now-digest: ${sha1Of('x')}`, `x-now-digest: ${sha1Of('y')}`],

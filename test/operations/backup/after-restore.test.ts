@@ -1,4 +1,4 @@
-/** What a restore brings back is old: nobody is suspended by it, and a copy beside production acts on nothing outside. docs/backup.md: Restore next to production. */
+/** A restore brings back old data: it suspends no user, and a copy next to production sends nothing outside. docs/backup.md: Restore next to production. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
@@ -21,7 +21,7 @@ async function isIn(client: Client): Promise<boolean> {
   return (await client.get('/invitations')).status !== 303
 }
 
-/** Signs people in, and gives each a token of the API. */
+/** Signs users in, and creates an API token for each. */
 async function signInPeople(world: World, count: number) {
   const people = []
   for (let at = 0; at < count; at++) {
@@ -68,7 +68,7 @@ async function openRestored(t: TestContext, world: World, from: string, settings
 }
 
 onBothEngines(
-  'nobody is suspended by tokens of the provider from before a restore: they sign in again, and tokens go on',
+  'old provider tokens in a restore suspend no user: users sign in again, and API tokens stay valid',
   async (world, t) => {
     const people = await signInPeople(world, iterations(8, 50))
     const file = await backUp(world)
@@ -88,7 +88,7 @@ onBothEngines(
       // Within the 12 hours that the others have.
       await pass(restored, 5)
       assert.equal(await suspendedIn(restored), 0)
-      assert.ok(await isIn(client), 'the provider vouches for her as before')
+      assert.ok(await isIn(client), 'the provider confirms her identity as before')
     } finally {
       await restored.close()
     }
@@ -97,7 +97,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever was removed at the provider meanwhile is not let in by a session from before a restore',
+  'a session from before a restore admits no user who was removed at the provider meanwhile',
   async (world, t) => {
     const [gone] = await signInPeople(world, 1)
     const file = await backUp(world)
@@ -116,7 +116,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a restored copy beside production takes nobody out of production, and reaches nobody',
+  'a restored copy next to production signs no user out of production, and sends nothing',
   async (world, t) => {
     const people = await signInPeople(world, iterations(8, 50))
     const file = await backUp(world)

@@ -75,7 +75,7 @@ async function tablesThere({ env }: ServiceHome, engine: Engine): Promise<string
 }
 
 processOnBothEngines(
-  'a key that the keyring lacks is named by its id, and the store waits for it',
+  'a missing key of the keyring is named by its id, and the store waits for it',
   async (t, engine) => {
     const { file, home, token, told } = await backedUp(t, engine)
     const [id] = told.manifest.keyIds
@@ -208,7 +208,7 @@ async function backedUpNewer(t: TestContext, engine: Engine): Promise<string> {
   return backedUpNewer(t, 'sqlite')
 }
 
-processOnBothEngines('the keyring is never in a backup, and beside it only when it is asked for', async (t, engine) => {
+processOnBothEngines('the keyring is never in a backup, and next to it only when requested', async (t, engine) => {
   const { file, home } = await backedUp(t, engine)
   const keyring = readFileSync(join(home.folder, 'keys.json'), 'utf8')
   const { key } = JSON.parse(keyring).keys[0]
@@ -242,7 +242,7 @@ processOnBothEngines('the keyring is never in a backup, and beside it only when 
 })
 
 for (const engine of ENGINES) {
-  test(`a table that no Berth made is not copied in silence [${engine}]`, async (t) => {
+  test(`a foreign table is reported, not copied silently [${engine}]`, async (t) => {
     const home = await newHome(t, engine)
     assert.equal((await berth(['migrate'], home.env)).code, 0)
     const store =
@@ -278,7 +278,7 @@ processOnBothEngines(
   },
 )
 
-test('a log beside the store, which would be read into what is restored, is of another program', async (t) => {
+test('a log next to the store, which would be read into the restored one, belongs to another program', async (t) => {
   const { file, home } = await backedUp(t, 'sqlite')
   const fresh = await freshHome(t, 'sqlite', home)
   const store = join(fresh.folder, 'berth.db')

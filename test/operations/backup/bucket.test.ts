@@ -15,7 +15,7 @@ import { BUCKET, bucketSettings } from '../../support/servers/bucket-server.ts'
 const MIB = 1024 * 1024
 const never = new AbortController().signal
 
-/** A file of two parts, a server that answers as it is told, and what it was asked. */
+/** A file of two parts, a server with scripted responses, and the requests it got. */
 async function uploading(t: TestContext, answer: (request: IncomingMessage, file: string) => string) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-bucket-'))
   const file = join(folder, 'large.db')
@@ -43,7 +43,7 @@ test('a server that begins no upload in parts does not speak S3', async (t) => {
   assert.deepEqual(seen, ['POST ?uploads='])
 })
 
-test('a file that becomes shorter while it is uploaded is no backup, and its parts are removed', async (t) => {
+test('a file that is truncated during its upload is not a backup, and its parts are removed', async (t) => {
   const { upload, seen } = await uploading(t, ({ method }, file) => {
     if (method === 'PUT') truncateSync(file, 8 * MIB)
     return '<UploadId>1</UploadId>'
@@ -52,7 +52,7 @@ test('a file that becomes shorter while it is uploaded is no backup, and its par
   assert.deepEqual(seen, ['POST ?uploads=', 'PUT ?partNumber=1&uploadId=1', 'DELETE ?uploadId=1'])
 })
 
-test('of the data folder only copies of checks that were cut short are removed, once they are a day old', async (t) => {
+test('in the data directory only copies of interrupted checks are removed, once they are a day old', async (t) => {
   const { folder, config } = await uploading(t, () => '')
   for (const name of ['backup-check-old', 'backup-check-new', 'old']) mkdirSync(join(folder, name))
   for (const name of ['backup-check-old', 'old', 'large.db']) utimesSync(join(folder, name), 1, 1)
@@ -66,7 +66,7 @@ test('of the data folder only copies of checks that were cut short are removed, 
   assert.deepEqual(readdirSync(folder).sort(), ['backup-check-new', 'large.db', 'old'])
 })
 
-test('what lies deeper in a bucket, and what has no manifest, is no backup of the place', async (t) => {
+test('a deeper key in a bucket, and a file without a manifest, is not a backup of the destination', async (t) => {
   const keys = ['x/a.db', 'x/a.db.json', 'x/half.db', 'x/other/b.db', 'x/other/b.db.json', 'x/note.json']
   const { config } = await uploading(t, () => keys.map((key) => `<Key>${key}</Key>`).join(''))
   assert.deepEqual(await (await openBackupDestination(config)).list(never), ['a.db'])

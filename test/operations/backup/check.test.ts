@@ -35,7 +35,7 @@ async function entriesOf(world: World): Promise<string[]> {
 }
 
 onBothEngines(
-  'a check at a click is told on the page, in the list and in the audit log, whole or damaged',
+  'the result of a manual check is on the page, in the list and in the audit log, intact or damaged',
   async (world) => {
     const { place, name, verifiedAt } = await backedUp(world)
     const client = await openSignedInClient(world)
@@ -65,7 +65,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'only known backups within reach are checked, and one that is not there is told and not called damaged',
+  'only known backups within reach are checked, and a missing one is reported but not called damaged',
   async (world) => {
     const { place, name, verifiedAt } = await backedUp(world)
     const elsewhere = { place: '/elsewhere', name: 'there.db', begunAt: Date.now() + 1000, bytes: 1, sha256: 'x' }
@@ -131,7 +131,7 @@ test('one is checked at a time, and a stop does not wait for a bucket that is si
   assert.match(world.logged(), /a backup could not be checked/)
 })
 
-test('the next moment of a schedule is after now, in UTC', async () => {
+test('the next time of a schedule is after now, in UTC', async () => {
   const at = (text: string) => Date.parse(`${text}Z`)
   assert.equal(await nextOfSchedule('30 3 * * *', at('2026-11-22T03:29:59')), at('2026-11-22T03:30:00'))
   assert.equal(await nextOfSchedule('30 3 * * *', at('2026-11-22T03:30:00')), at('2026-11-23T03:30:00'))

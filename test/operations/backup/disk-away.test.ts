@@ -80,7 +80,7 @@ function mayMount(): boolean {
 
 for (const isReal of mayMount() ? [false, true] : [false]) {
   onBothEngines(
-    `nothing is written where a disk is away, it is told, and with the disk all goes on${isReal ? ': a real mount' : ''}`,
+    `without its disk a backup fails, writes nothing and is reported, and works again with the disk${isReal ? ': a real mount' : ''}`,
     async (world, t) => {
       const disk = openDisk(t, isReal)
       sendTo(world, disk.folder)
@@ -93,7 +93,7 @@ for (const isReal of mayMount() ? [false, true] : [false]) {
       assert.deepEqual(await knownOf(world), before, 'nothing is forgotten')
       assert.match(await toldBy(world), /could not be made: .*mnt\/berth holds none of the backups .* mount its disk/)
       mkdirSync(disk.folder)
-      assert.equal(await look(world, '2026-12-05'), 0, 'an empty folder of the same name is no disk either')
+      assert.equal(await look(world, '2026-12-05'), 0, 'an empty directory of the same name is not the disk either')
       assert.deepEqual(readdirSync(disk.folder), [])
       rmSync(disk.folder, { recursive: true })
       disk.mount()
@@ -107,7 +107,7 @@ for (const isReal of mayMount() ? [false, true] : [false]) {
 }
 
 onBothEngines(
-  'the first backup makes the last folder of its place alone, and so does the command',
+  'the first backup creates only the last directory of its destination, and so does the command',
   async (world) => {
     const point = join(world.folder, 'mnt')
     const folder = join(point, 'berth')
@@ -122,7 +122,7 @@ onBothEngines(
   DAILY,
 )
 
-test('berth backup makes the last folder of a path, and none below a folder that is not there', async (t) => {
+test('berth backup creates the last directory of a path, and none below a missing directory', async (t) => {
   const home = await newHome(t, 'sqlite')
   mkdirSync(home.folder)
   const missing = join(home.folder, 'mnt', 'berth')
@@ -132,7 +132,7 @@ test('berth backup makes the last folder of a path, and none below a folder that
 })
 
 onBothEngines(
-  'a store that was restored knows older backups than those that lie there, and goes on beside them',
+  'a restored store that lists older backups than the destination has continues with those that exist',
   async (world) => {
     const folder = join(world.folder, 'there')
     sendTo(world, folder)
@@ -144,7 +144,11 @@ onBothEngines(
     await tamper(world, 'backup', { place: '/elsewhere' }, { name: last! })
     assert.equal(await look(world, '2026-12-04'), 1)
     assert.equal(backupsIn(folder).length, 3)
-    assert.equal((await knownOf(world)).includes(older), true, 'nothing that it knows was there: no proof')
+    assert.equal(
+      (await knownOf(world)).includes(older),
+      true,
+      'none of its known backups is there, which removes nothing from the list',
+    )
     assert.equal(await look(world, '2026-12-05'), 1)
     assert.equal((await knownOf(world)).includes(older), false)
   },
@@ -152,7 +156,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a bucket that was emptied by its own rules is still the bucket',
+  'a bucket that was emptied by its own rules is still accepted',
   async (world, t) => {
     const server = await strictServer(t)
     const { backups, s3 } = readConfig({ ...bucketSettings(server.endpoint), ...DAILY })

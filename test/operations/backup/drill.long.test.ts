@@ -27,7 +27,7 @@ const FILLING = Number(process.env.BERTH_DRILL_ROWS ?? 20_000)
 
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=32' }
 
-/** Creates projects on several connections until it is told to stop. */
+/** Creates projects on several connections until it is stopped. */
 function writeOn(running: RunningService, token: string) {
   const acknowledged = new Set<string>()
   const waits: { at: number; ms: number }[] = []
@@ -129,7 +129,7 @@ async function fill(home: ServiceHome, engine: Engine): Promise<void> {
   await client.end()
 }
 
-processOnBothEngines('a restore that is killed at any moment leaves the store empty or whole', async (t, engine) => {
+processOnBothEngines('a restore that is killed at any time leaves the store empty or complete', async (t, engine) => {
   const { file, home, token } = await backedUp(t, engine === 'sqlite' ? 'postgres' : 'sqlite')
   const fresh = await freshHome(t, engine, home)
   for (const afterMs of MANY ? [250, 350, 450, 550, 650] : [350, 550]) {
@@ -138,7 +138,7 @@ processOnBothEngines('a restore that is killed at any moment leaves the store em
       stdio: 'ignore',
     })
     const closed = once(child, 'close')
-    // The kill comes at any moment of the restore.
+    // The kill comes at any time of the restore.
     await sleep(afterMs)
     child.kill('SIGKILL')
     await closed

@@ -1,4 +1,4 @@
-/** Backups in a bucket: against a server that others wrote, and against one that checks signatures and fails as it is told. docs/backup.md: Off-site backups. */
+/** Backups in a bucket: with a server of another project, and with one that checks signatures and fails on demand. docs/backup.md: Off-site backups. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ function folderOf(t: TestContext): string {
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 for (const kind of ['independent', 'strict'] as const) {
-  test(`what goes into a bucket comes out as it was, in parts where it is large [${kind}]`, async (t) => {
+  test(`a download from a bucket equals the upload, in parts if it is large [${kind}]`, async (t) => {
     const { endpoint } = kind === 'strict' ? await strictServer(t) : await independentServer(t)
     const bucket = await bucketAt(endpoint)
     const folder = folderOf(t)
@@ -53,7 +53,7 @@ for (const kind of ['independent', 'strict'] as const) {
   })
 }
 
-test('what a server refuses is told with what to do, and asked once', async (t) => {
+test('an error of a server names the setting to change, and is not retried', async (t) => {
   const server = await strictServer(t)
   for (const [change, wanted] of [
     [{ BERTH_S3_SECRET_ACCESS_KEY: 'wrong' }, /BERTH_S3_SECRET_ACCESS_KEY is not the secret of/],
@@ -82,7 +82,7 @@ test('what a server refuses is told with what to do, and asked once', async (t) 
   assert.equal(server.objects.size, 0)
 })
 
-test('what a moment mends is asked again, and what it does not is told', async (t) => {
+test('a temporary error is retried, and a permanent one is reported', async (t) => {
   const server = await strictServer(t)
   const bucket = await bucketAt(server.endpoint)
   const failTimes = (times: number, how: (response: import('node:http').ServerResponse) => void) => {
@@ -106,7 +106,7 @@ test('what a moment mends is asked again, and what it does not is told', async (
   await assert.rejects(bucket.put('x', 'y', stop), /the service stops/)
 })
 
-test('an upload that is cut leaves nothing that looks whole, and none of its parts', async (t) => {
+test('an interrupted upload leaves nothing that looks intact, and none of its parts', async (t) => {
   const server = await strictServer(t)
   const bucket = await bucketAt(server.endpoint)
   const folder = folderOf(t)

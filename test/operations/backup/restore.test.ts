@@ -1,4 +1,4 @@
-/** What a restore refuses at the last moment, and what it finds in a backup whose bytes are as its manifest says. docs/backup.md. */
+/** What a restore refuses at the last step, and what it finds in a backup whose bytes match its manifest. docs/backup.md. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ for (const [what, held, comes, wanted] of [
     /a service runs on this database/,
   ],
 ] as const) {
-  test(`a restore that waits for its lock sees ${what} that came meanwhile, and keeps what is there`, async (t) => {
+  test(`a restore that waited for its lock sees ${what} that came meanwhile, and changes nothing`, async (t) => {
     const from = await backedUp(t)
     const config = await emptyTarget(t, 'postgres')
     // Migrated already, so that what waits is the restore of the rows.
@@ -77,7 +77,7 @@ for (const [what, held, comes, wanted] of [
   })
 }
 
-test('a backup leaves out what another program has in the schema, and a restore leaves it as it is [postgres]', async (t) => {
+test('a backup omits tables of another program in the schema, and a restore leaves them unchanged [postgres]', async (t) => {
   const world = await openWorld('postgres')
   t.after(() => world.close())
   await seedProject(world, 'one')
@@ -107,7 +107,7 @@ test('a backup leaves out what another program has in the schema, and a restore 
 })
 
 for (const engine of ENGINES) {
-  test(`a backup that has other rows than its manifest says is refused [${engine}]`, async (t) => {
+  test(`a backup with other rows than its manifest states is refused [${engine}]`, async (t) => {
     const from = await backedUp(t)
     const config = await emptyTarget(t, engine)
     const manifest = JSON.parse(readFileSync(`${from}.json`, 'utf8'))
@@ -124,7 +124,7 @@ for (const engine of ENGINES) {
   })
 }
 
-test('a backup that was damaged before its manifest was written is refused, and no store is made of it', async (t) => {
+test('a backup that was damaged before its manifest was written is refused, and creates no store', async (t) => {
   const from = await backedUp(t)
   const config = await emptyTarget(t, 'sqlite')
   const database = new DatabaseSync(from, { readOnly: true })

@@ -8,7 +8,7 @@ import { bucketSettings, strictServer } from '../../support/servers/bucket-serve
 const MINUTE_MS = 60_000
 
 processOnBothEngines(
-  'a service that is killed while it uploads leaves no backup, and the next one makes it',
+  'a service that is killed during an upload leaves no backup, and the next one creates it',
   async (t, engine) => {
     const server = await strictServer(t)
     const home = await newHome(t, engine)

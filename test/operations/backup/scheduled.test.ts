@@ -1,4 +1,4 @@
-/** Backups by BERTH_BACKUP_SCHEDULE: when, by whom, where to, what stays, and who hears of a failure. docs/backup.md: Scheduled backups. */
+/** Backups by BERTH_BACKUP_SCHEDULE: when, on which instance, where to, what is pruned, and the email after a failure. docs/backup.md: Scheduled backups. */
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ async function figureOf(world: World, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-/** Has the service look whether a backup is due, at a moment. Gives how many it made. */
+/** Has the service check whether a backup is due at a time. Returns the number it created. */
 async function look(world: World, now: number): Promise<number> {
   const { status, text, body } = await world.operator('POST', '/operator/v1/timers/scheduled-backups/run', { now })
   assert.equal(status, 200, text)
@@ -36,7 +36,7 @@ async function look(world: World, now: number): Promise<number> {
 const backupsIn = (folder: string) =>
   existsSync(folder) ? readdirSync(folder).filter((name) => /\.db$/.test(name)) : []
 
-test('the last moment of a schedule is found in UTC, the moment itself included, and a bad one is refused', async () => {
+test('the last time of a schedule is found in UTC, inclusively, and an invalid schedule is refused', async () => {
   const daily = await parseSchedule('30 3 * * *')
   assert.equal(daily(at('2026-11-22T03:30:00')), at('2026-11-22T03:30:00'))
   assert.equal(daily(at('2026-11-22T03:29:59.999')), at('2026-11-21T03:30:00'))
@@ -47,7 +47,7 @@ test('the last moment of a schedule is found in UTC, the moment itself included,
     await assert.rejects(parseSchedule(text), /^BadSetting|BERTH_BACKUP_SCHEDULE/)
 })
 
-test('settings that make no backup possible end the start, and name the setting', async (t) => {
+test('settings that allow no backup end the start, and the error names the setting', async (t) => {
   const { env } = await newHome(t, 'sqlite')
   for (const [settings, wanted] of [
     [{ BERTH_BACKUP_SCHEDULE: '61 3 * * *' }, /^BERTH_BACKUP_SCHEDULE "61 3 \* \* \*" cannot be read/],
@@ -65,7 +65,7 @@ test('settings that make no backup possible end the start, and name the setting'
   }
 })
 
-test('the newest of each day and week stay, and the newest whole one stays whatever is newer', () => {
+test('the newest backup of each day and week is retained, and the newest intact one always', () => {
   const now = at('2026-11-22T03:00:00')
   const daily = Array.from({ length: 60 }, (_, day) => {
     const begunAt = now - day * DAY_MS
@@ -97,7 +97,7 @@ test('the newest of each day and week stay, and the newest whole one stays whate
 })
 
 onBothEngines(
-  'what is due is made once, also when the clock jumps ahead and back; old ones go, and nothing of others',
+  'a due backup is created once, also when the clock jumps ahead and back; old ones are pruned, foreign files are not',
   async (world) => {
     const folder = join(world.folder, 'backups')
     await world.call('POST', '/v10/projects', { name: 'web' })
@@ -120,7 +120,7 @@ onBothEngines(
       assert.ok(names.includes(name), `${name} is not of the schedule`)
     assert.equal(names.filter((name) => /^berth-20[2-9]\d-\d\d-\d\dT.*\.db\.json$/.test(name)).length, 2)
 
-    // What somebody took away counts no more: the older one stays beside the next.
+    // A backup that was deleted by hand no longer counts: the older one stays, in addition to the next.
     const made = names.filter((name) => /^berth-20[2-9]\d-\d\d-\d\dT.*\.db\.json$/.test(name)).sort()
     for (const name of [made[1]!, made[1]!.replace(/\.json$/, '')]) rmSync(join(folder, name))
     assert.equal(await look(world, at('2026-12-04T03:00')), 1)
@@ -136,7 +136,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'of several instances that look at once one makes the backup',
+  'of several instances that check at once one creates the backup',
   async (world) => {
     const others: World[] = []
     try {
@@ -166,7 +166,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a backup that cannot be made is tried three times, and is seen in figures, doctor, log and page until one is made',
+  'a failing backup is tried three times, and is in metrics, doctor, log and page until one succeeds',
   async (world) => {
     const folder = join(world.folder, 'backups')
     writeFileSync(folder, 'a file in the way')
@@ -258,7 +258,7 @@ onBothEngines('the newest backup of a bucket is restored, and its values open', 
 })
 
 onBothEngines(
-  'a bucket that refuses is told, and a backup that comes back damaged is not called whole',
+  'an error of a bucket is reported, and a backup that is damaged on arrival is not called intact',
   async (world, t) => {
     const server = await strictServer(t)
     const wrong = readConfig({ ...bucketSettings(server.endpoint), BERTH_S3_SECRET_ACCESS_KEY: 'wrong', ...DAILY })

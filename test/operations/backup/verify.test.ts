@@ -1,4 +1,4 @@
-/** Whether `berth backup verify` finds what is wrong with a backup, and who hears of it. docs/backup.md: Verify. */
+/** Whether `berth backup verify` finds what is wrong with a backup, and who is notified. docs/backup.md: Verify. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ async function backedUp(world: World, name = 'copy.db'): Promise<string> {
   return (await createBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)).file
 }
 
-/** Writes the manifest anew, as whoever changed the backup could. */
+/** Rewrites the manifest, as an attacker who changed the backup could. */
 function forgeManifest(file: string, change: object = {}): void {
   const manifest = JSON.parse(readFileSync(`${file}.json`, 'utf8'))
   const bytes = readFileSync(file)
@@ -40,14 +40,14 @@ function inFile(file: string, statement: string): void {
   forgeManifest(file)
 }
 
-onBothEngines('a backup that is whole is said to be, with what was looked at', async (world) => {
+onBothEngines('an intact backup is reported as such, with what was checked', async (world) => {
   const { manifest, entries, keys } = await verifyBackup(world.deps.config, await backedUp(world), silent)
   assert.equal(manifest.engine, world.engine)
   assert.ok(entries >= 2)
   assert.deepEqual([keys.opened, keys.missing, keys.shut], [1, [], []])
 })
 
-onBothEngines('each thing that can be wrong with a backup is found and told', async (world) => {
+onBothEngines('each kind of damage of a backup is found and reported', async (world) => {
   const { config } = world.deps
   const file = await backedUp(world)
   const [whole, manifest] = [readFileSync(file), readFileSync(`${file}.json`, 'utf8')]
@@ -109,7 +109,7 @@ onBothEngines('each thing that can be wrong with a backup is found and told', as
   )
 })
 
-test('a manifest that lacks something is none', () => {
+test('an incomplete manifest is not a manifest', () => {
   const whole = { format: 1, bytes: 1, sha256: 'x', rows: {}, migrations: [] }
   assert.deepEqual(parseManifest('a.json', JSON.stringify(whole)), whole)
   for (const lacking of Object.keys(whole))
@@ -124,7 +124,7 @@ test('a manifest that lacks something is none', () => {
 })
 
 onBothEngines(
-  'what the command finds is in its exit code, the figures, doctor and the page of backups',
+  'the findings of the command are in its exit code, the metrics, doctor and the page of backups',
   async (world) => {
     const file = await backedUp(world)
     const env = {
@@ -198,7 +198,7 @@ function databaseOf({ deps }: World): string {
   return database.engine === 'postgres' ? database.url : assert.fail('no PostgreSQL')
 }
 
-onBothEngines('a backup of the console is checked once it is made, and is the newest', async (world) => {
+onBothEngines('a backup from the console is checked after its creation, and is the newest', async (world) => {
   await world.call('POST', '/v10/projects', { name: 'web' })
   assert.equal((await world.operator('POST', '/operator/v1/backups')).status, 202)
   await world.deps.backups.end()

@@ -1,4 +1,4 @@
-/** The addresses of production and of branches, as proxies and sites servers are told of them. docs/deploying-sites.md: Addresses, Data of the sites server. */
+/** The addresses of production and of branches, as proxies and sites servers receive them. docs/deploying-sites.md: Addresses, Data of the sites server. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -84,7 +84,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a pause and a protection hold under the address of a branch as under the own url of its deployment, and under that of production as it is no custom domain',
+  'the address of a branch is paused and protected like the url of its deployment, and that of production like a url, not a custom domain',
   async (world) => {
     const { id, site } = await openSite(world)
     const live = await site({ target: 'production', ...BRANCH })

@@ -50,7 +50,7 @@ onBothEngines('a purge names the project of the account, and at most 16 tags', a
   assert.equal((await ask('web', Array(16).fill('a'))).status, 200)
 })
 
-test('a page that was deleted does not come back because it is stale too, and what was rendered since stays', () => {
+test('a purged page does not return as a stale one, and pages rendered since stay', () => {
   const purges = addPurge(addPurge(undefined, 'gone', ['a']), 'stale', ['a', 'b'])
   assert.deepEqual(
     [

@@ -17,7 +17,7 @@ test('a reader gets each key that changed once, in the order of their last chang
   assert.deepEqual(ring.next(first.place, 10)?.keys, ['b', 'a'])
 })
 
-test('what is not held any more is known to be missing, by number and by characters', () => {
+test('evicted changes are known to be missing, by number and by characters', () => {
   for (const bounds of [{ most: 10 }, { mostCharacters: 20 }]) {
     const ring = openChangeRing(0, bounds)
     const start = ring.place()
@@ -28,7 +28,7 @@ test('what is not held any more is known to be missing, by number and by charact
   }
 })
 
-test('a reader of another process goes on from its stamp, and again from before it where changes become visible late', () => {
+test('a reader of another process continues from its stamp, or before it where changes become visible late', () => {
   const [prompt, late] = [openChangeRing(0), openChangeRing(50)]
   for (const ring of [prompt, late]) {
     ring.clear({ stamp: 0, floor: 0 })
@@ -41,7 +41,7 @@ test('a reader of another process goes on from its stamp, and again from before 
   assert.equal(late.placeOf(201), undefined, 'from after what is known')
 })
 
-test('after all became unknown nobody goes on, not even who had everything', () => {
+test('after all became unknown no reader continues, not even one that had everything', () => {
   const ring = openChangeRing(0)
   ring.add([change('a', 1)])
   const place = ring.place()
@@ -51,7 +51,7 @@ test('after all became unknown nobody goes on, not even who had everything', () 
   assert.deepEqual(ring.next(ring.placeOf(5)!, 10)?.keys, [])
 })
 
-test('whatever changes and however readers ask, each ends with what is true, or is told to take all', () => {
+test('for any changes and reads, each reader ends with the current values, or has to read all', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.integer({ min: 0, max: 6 }).map((key) => ({ key: `k${key}` })) },
     {

@@ -22,7 +22,7 @@ const CHECK = '/edge/v1/check'
 const NGINX = '/edge/v1/check?flavor=nginx'
 
 onBothEngines(
-  'check lets visitors in to a live site, and says where it is, also to forgers',
+  'check admits visitors to a live site and returns its upstream, also with forged headers',
   async (world) => {
     const { ask, deploymentId, web } = await openSite(world, UPSTREAM)
     const forged = { 'x-edge-upstream': 'http://evil', 'x-edge-status': '503', 'x-edge-project': 'x' }
@@ -46,7 +46,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a paused project answers 503 with a page, Retry-After and a code, in every flavour; unpause ends it',
+  'a paused project answers 503 with a page, Retry-After and a code, in every flavor; unpause ends it',
   async (world) => {
     const { ask, pause, unpause } = await openSite(world, UPSTREAM)
     await pause()
@@ -283,7 +283,7 @@ test('a pause on one instance is felt on another within 500 ms (a bound on time)
       await unpause()
       assertWithin(await eventually(async () => (await status()) === 200), 500)
     }
-    // Whoever listens is cut off, and a pause in that moment is missed: it is read on coming back, or by the poll.
+    // The listener is disconnected and misses a pause: it is read on reconnecting, or by the poll.
     const cutOff = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and query = 'listen berth_changes'`
     await cutOff.execute(one!.deps.db.read)
@@ -336,7 +336,7 @@ async function twoInstances() {
   return [one, { ...other, call: one.call }]
 }
 
-test('the database goes away: the index goes on, and says how old it is [postgres]', async () => {
+test('when the database is unavailable the index keeps serving, and reports its age [postgres]', async () => {
   const world = await openWorld('postgres', SETTINGS)
   try {
     const { ask } = await openSite(world, UPSTREAM)
@@ -352,7 +352,7 @@ test('the database goes away: the index goes on, and says how old it is [postgre
   }
 })
 
-test('the program says where proxies ask; a port that was chosen and is taken ends it, one that was not does not', async (t) => {
+test('the program prints the address for proxies; a configured port that is taken ends the start, a default port does not', async (t) => {
   const home = await newHome(t, 'sqlite')
   const first = launch(t, home)
   await eventually(async () => /Proxies ask http:\/\/127\.0\.0\.1:\d+ /.test(first.out()))
@@ -371,7 +371,7 @@ test('the program says where proxies ask; a port that was chosen and is taken en
 test('the listener of the database can be stopped while it connects (a bound on time)', {
   timeout: 300_000,
 }, async (t) => {
-  // Somebody who accepts connections and says nothing.
+  // A server that accepts connections and sends nothing.
   let connected = false
   const silent = createServer((socket) => {
     connected = true

@@ -22,7 +22,7 @@ import { callEdgeAt } from '../../support/worlds/edge-world.ts'
 
 withProgram('haproxy', 'haproxy', () => {
   processOnBothEngines(
-    'HAProxy follows the edge by its maps, and goes on as it was without the control plane',
+    'HAProxy follows the edge with its maps, and keeps serving without the control plane',
     async (t, engine) => {
       const site = await startSite(t, await newHome(t, engine), await openUpstream(t))
       const folder = newFolder(t)
@@ -70,7 +70,7 @@ withProgram('haproxy', 'haproxy', () => {
       assert.deepEqual([paused.headers['retry-after'], paused.headers['x-edge-error']], ['300', 'DEPLOYMENT_PAUSED'])
       await site.turn('unpause')
       await eventually(async () => (await status(ONE)) === 200)
-      // The agent tells HAProxy first, and writes the file then.
+      // The agent updates HAProxy first, and then writes the file.
       await eventually(() => new RegExp(`^${ONE} live$`, 'm').test(readFileSync(join(folder, 'state.map'), 'utf8')))
 
       await site.kill('SIGKILL')

@@ -9,7 +9,7 @@ const DEPLOYMENT = {
   ...{ ready: true, production: false, upstream: 'http://10.0.0.7:3000', output: null },
 }
 
-test('a deployment whose project is not known is led to nowhere, and its project is asked for', () => {
+test('a deployment with an unknown project resolves to nothing, and its project is requested', () => {
   const hosts = createHostIndex()
   hosts.setDeployment('dpl_1', DEPLOYMENT)
   assert.deepEqual(hosts.missing(), { projects: ['prj_1'], deployments: [] })
@@ -19,7 +19,7 @@ test('a deployment whose project is not known is led to nowhere, and its project
   assert.notEqual(hosts.find(DEPLOYMENT.url).serving.kind, 'unknown')
 })
 
-test('the versions of a project are of the environment by which their guard sees them, where it has skew protection', () => {
+test('with skew protection, the versions of a project have the environment that their protection uses', () => {
   const project = { ...PROJECT, liveDeploymentId: 'dpl_live', settings: { skewProtection: { maxAge: 60 } } }
   const environmentOf = (more: object, preview?: boolean) =>
     versionOf({ ...DEPLOYMENT, ...more }, project, preview).version?.environment
@@ -32,5 +32,5 @@ test('the versions of a project are of the environment by which their guard sees
   const hosts = createHostIndex()
   hosts.setProject('prj_1', project)
   hosts.setDeployment('dpl_1', DEPLOYMENT)
-  assert.equal(hosts.find(DEPLOYMENT.url).version, undefined, 'an own url leads to its deployment alone')
+  assert.equal(hosts.find(DEPLOYMENT.url).version, undefined, 'its own url resolves to the deployment alone')
 })

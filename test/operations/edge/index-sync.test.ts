@@ -8,7 +8,7 @@ import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 const ONE = 'one.apps.example.net'
 
-/** The same service, whose reader of the store holds the next answer about projects back once it is told to. */
+/** The same service with a reader that holds the next result about projects back once it is armed. */
 function holdingReads(deps: Deps) {
   const [read, may] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isArmed = false
@@ -35,7 +35,7 @@ onBothEngines(
     const web = await seedWebProject(world, ['one'])
     await web.deploy()
     const { deps, arm, read, release } = holdingReads(world.deps)
-    // Nothing looks by itself: what is not read for the change is never read.
+    // Without the interval there is no poll: a change that is not read for its notification is never read.
     t.mock.timers.enable({ apis: ['setInterval'] })
     const followed = await startHostSync(deps)
     t.mock.timers.reset()

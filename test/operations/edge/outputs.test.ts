@@ -1,4 +1,4 @@
-/** Deployments with files, as sites servers and proxies are told of them. docs/deploying-sites.md: Data of the sites server; docs/edge.md: Sites. */
+/** Deployments with files, as sites servers and proxies receive them. docs/deploying-sites.md: Data of the sites server; docs/edge.md: Sites. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ const EDGE_TOKEN = 'token-of-the-proxies-1'
 const BEARER = { authorization: `Bearer ${SITES_TOKEN}` }
 
 onBothEngines(
-  'an output that a deployment gets, another one and none are changes, told with the names and by its own url',
+  'setting, replacing and removing the output of a deployment are changes, with its names and its own url',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
@@ -119,7 +119,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where no address of a sites server is set, an output is nowhere for proxies, whoever asks, and live for sites servers',
+  'without a sites server address, an output is not found for proxies under any token, and live for sites servers',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
@@ -149,7 +149,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a sites server is let in to the check of visitors alone, where pauses and passwords hold as for proxies',
+  'a sites server can call only the check of visitors, which applies pauses and passwords as for proxies',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     await showOutput(world, await web.deploy(), await addOutput(world, world.credentials.userId, '{}'))

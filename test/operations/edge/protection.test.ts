@@ -30,7 +30,7 @@ async function openProtected(world: World, settings: object) {
 }
 
 onBothEngines(
-  'a password is asked for, in every flavour, and a changed one ends what was let in',
+  'every flavor asks for a password, and a changed password ends the access of admitted visitors',
   async (world) => {
     const { ask, protect, status, pause, settle } = await openProtected(world, {
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
@@ -68,7 +68,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'many simultaneous password attempts are told to try again, and other visitors do not wait',
+  'many concurrent password attempts get a retry error, and other visitors do not wait',
   async (world) => {
     const { ask, status } = await openProtected(world, {
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
@@ -85,7 +85,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'guesses from one address shut out neither another address at the site nor another site, however an IPv6 network is spelled',
+  'failed attempts from one address (or IPv6 /64) limit neither another address at the site nor another site',
   async (world) => {
     const { ask, web, settle } = await openProtected(world, {
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
@@ -100,11 +100,11 @@ onBothEngines(
     await settle()
     const visit = async (host: string, address: string, password: string) =>
       (await ask(CHECK, { host, 'x-forwarded-for': address, ...basic(password) })).status
-    // Whoever has a /64 is one, and so is who asks by another name of the site.
+    // A /64 counts as one address, and so do requests by another name of the site.
     const guesses = Array.from({ length: 300 }, (_, at) =>
       visit(at % 2 === 0 ? ONE : 'also.host.test', `2001:db8:1:2::${at.toString(16)}`, `guess ${at}`),
     )
-    // The others come once the guesses have all turns: one of them is told to come again.
+    // The others come once the failed attempts have all slots: one of those gets a retry error.
     await Promise.any(guesses.map(async (guess) => assert.equal(await guess, 503)))
     const others = await Promise.all([
       visit(ONE, '2001:db8:1:3::1', PASSWORD),
@@ -174,7 +174,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a protection of previews holds under every name that somebody gives to one, until it is promoted',
+  'a protection of previews applies to every name of a preview, until it is promoted',
   async (world) => {
     const { web, ask, settle } = await openProtected(world, {
       passwordProtection: { deploymentType: 'prod_deployment_urls_and_all_previews', password: PASSWORD },
@@ -196,7 +196,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'notes of changes go after an hour, and what follows is still felt',
+  'change records are purged after an hour, and later changes still take effect',
   async (world) => {
     const { status, pause, unpause } = await openProtected(world, {})
     const stamps = () => world.deps.db.read.selectFrom('edge_change').select('stamp').orderBy('stamp').execute()

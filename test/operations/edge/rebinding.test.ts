@@ -1,4 +1,4 @@
-/** Where no token is set, the listener for proxies answers to its own name alone: a page whose name was led to this machine reads nothing. docs/edge.md. */
+/** Without a token, the listener for proxies responds only to its own host name: a page with a rebound DNS name reads nothing. docs/edge.md. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -12,7 +12,7 @@ const UPSTREAM = 'http://10.0.0.7:3000'
 const OWN = ['snapshot', 'snapshot?format=haproxy&map=hosts', `ask?domain=${ONE}`, 'ready', 'none']
 
 onBothEngines(
-  'without a token the edge tells a page of another name nothing, although it asks from this machine',
+  'without a token the edge returns nothing to a page of another host, although the request comes from this machine',
   async (world) => {
     const { ask, origin } = await openSite(world, UPSTREAM)
     const { port } = new URL(origin)
@@ -48,7 +48,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a visitor is asked about by the name of any site, but not by a page that was led to the port of the edge',
+  'a check works with the name of any site, but not from a page that is bound to the port of the edge',
   async (world) => {
     const { ask, origin } = await openSite(world, UPSTREAM)
     const { port } = new URL(origin)
@@ -68,7 +68,7 @@ onBothEngines(
   SETTINGS,
 )
 
-onBothEngines('a probe that sends no Host is answered, because no browser leaves it out', async (world) => {
+onBothEngines('a probe without a Host header gets a response, because every browser sends one', async (world) => {
   const { port } = new URL((await openEdgeOf(world)).origin)
   const socket = connect(Number(port), '127.0.0.1')
   socket.end('GET /edge/v1/ready HTTP/1.0\r\n\r\n')
@@ -76,7 +76,7 @@ onBothEngines('a probe that sends no Host is answered, because no browser leaves
 })
 
 onBothEngines(
-  'where a token is set, a proxy may ask by whatever name it knows the edge by',
+  'with a token set, a proxy can use any host name of the edge',
   async (world) => {
     const { origin } = await openEdgeOf(world)
     const answer = await callEdgeAt(origin, '/edge/v1/snapshot?token=secret-of-the-proxies', {

@@ -21,7 +21,7 @@ const file = (sha256: string, account: string) => `/sites/v1/files/${sha256}?acc
 const manifest = (sha256: string, account: string) => `/sites/v1/outputs/${sha256}?account=${account}`
 
 onBothEngines(
-  'a file of an account comes whole with its length, and a manifest of an output as JSON too',
+  'a file of an account is returned completely with its length, and a manifest of an output as JSON too',
   async (world) => {
     const { userId } = world.credentials
     const output = await addOutput(world, userId, '{"version":1}', ['a page', ''])
@@ -47,7 +47,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what another account has, what is to be removed, and what is not in the folder is not there',
+  'files of another account, condemned files, and files missing from the directory return 404',
   async (world) => {
     const { userId } = world.credentials
     const other = await world.user('other')
@@ -82,7 +82,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a file is asked for by GET or HEAD, with the token, a whole SHA-256 and an account; nothing else reaches the store',
+  'a file request needs GET or HEAD, the token, a complete SHA-256 and an account; no other reaches the store',
   async (world) => {
     const { userId } = world.credentials
     const { sha256 } = await addFile(world, userId, 'a page')
@@ -155,7 +155,7 @@ async function openFiles(world: World, t: TestContext, rules: FileRules, files: 
 const LARGE = Buffer.alloc(12 * 1024 * 1024, 'x')
 
 onBothEngines(
-  'readers that stall hold turns of their own account alone, which others of it are told, and a late one gets its turn',
+  'stalled readers hold slots of their own account only, others of it get an error, and a late one gets its slot',
   async (world, t) => {
     const { userId } = world.credentials
     const other = await world.user('other')
@@ -172,7 +172,7 @@ onBothEngines(
     assert.deepEqual((await ask(file(theirs.sha256, other.id))).text, 'theirs')
     const waiting = [ask(file(small.sha256, userId)), ask(file(small.sha256, userId))]
     const first = await Promise.race(waiting)
-    assert.equal(first.status, 503, 'one waits, and the next is told at once')
+    assert.equal(first.status, 503, 'one waits, and the next is refused at once')
     stalled[0]!.destroy()
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
     assert.deepEqual(statuses.sort(), [200, 503])
@@ -201,7 +201,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a reader that stalls is ended and one that leaves is let go: the file is closed, and the turn is free',
+  'after a stalled or disconnected reader the file is closed, and its slot is free',
   async (world, t) => {
     const { userId } = world.credentials
     const [large, small] = [await addFile(world, userId, LARGE), await addFile(world, userId, 'small')]
@@ -240,7 +240,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'who leaves while it waits takes no turn',
+  'a client that disconnects while it waits takes no slot',
   async (world, t) => {
     const { userId } = world.credentials
     const [large, small] = [await addFile(world, userId, LARGE), await addFile(world, userId, 'small')]
@@ -267,7 +267,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a file that breaks off, or is shorter than it was, ends the connection, so that nobody takes a part for the whole',
+  'a file that breaks off, or is shorter than recorded, ends the connection, so no reader takes a part for the whole',
   async (world, t) => {
     const { userId } = world.credentials
     const { sha256 } = await addFile(world, userId, 'ten bytes!')

@@ -28,7 +28,7 @@ function openFilled() {
   return hosts
 }
 
-test('what a whole reading finds different is told to sites servers, and nothing else', async () => {
+test('sites servers receive exactly the differences that a full scan finds', async () => {
   assert.deepEqual(await keysThatDiffer(openFilled(), openFilled()), [])
   const cases: [change: (hosts: ReturnType<typeof openFilled>) => void, key: string][] = [
     [(hosts) => hosts.setName('a.com', undefined), 'domain a.com'],
@@ -48,7 +48,7 @@ test('what a whole reading finds different is told to sites servers, and nothing
   }
 })
 
-test('with a name comes what it leads to, also where that is gone', () => {
+test('a name is sent with its deployment, also when that is deleted', () => {
   const hosts = openFilled()
   const kinds = (key: string) => [...linesOf(hosts, key)].map(({ kind }) => kind)
   assert.deepEqual(kinds('domain a.com'), ['name', 'deployment', 'project'])

@@ -1,4 +1,4 @@
-/** The settings of a project that sites servers are told. docs/deploying-sites.md: Project settings. */
+/** The project settings that sites servers receive. docs/deploying-sites.md: Project settings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readHostFacts, type SnapshotLine } from '../../../src/delivery/protocol/snapshot.ts'
@@ -13,7 +13,7 @@ function settingsOf(lines: readonly SnapshotLine[]) {
 }
 
 onBothEngines(
-  'the settings by which sites servers answer are told with the project, each change of one is told, and nothing where all are off',
+  'sites servers receive a project with the settings that they apply, each change of one, and none where all are off',
   async (world) => {
     const web = await seedWebProject(world)
     await web.deploy()
@@ -43,7 +43,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a deployment is looked up by its id with the token of sites servers, with its age and its project, whatever it is for',
+  'a deployment of any target is looked up by its id with the token of sites servers, with its age and its project',
   async (world) => {
     const web = await seedWebProject(world)
     const before = world.deps.clock.now()
@@ -84,7 +84,7 @@ test('the largest settings that a project can have make no line that is too long
   assert.ok(JSON.stringify(facts).length < READERS['line of the control plane'].bytes)
 })
 
-test('paths are told as a request writes them, and one that is too long for a line is not told', () => {
+test('paths are sent as a request writes them, and a path too long for a line is omitted', () => {
   const pathsOf = (...values: string[]) =>
     siteSettingsOf(JSON.stringify({ optionsAllowlist: { paths: values.map((value) => ({ value })) } }))?.optionsPaths
   assert.deepEqual(pathsOf('/a b', '/ü', '/a%20b', '/"\\<', '/\ud800'), [

@@ -1,4 +1,4 @@
-/** What sites servers tell the control plane of their answers is counted once, and what is no report changes nothing. docs/deploying-sites.md: Usage. */
+/** Usage reports of sites servers are counted once, and an invalid report changes nothing. docs/deploying-sites.md: Usage. */
 import assert from 'node:assert/strict'
 import { HOUR_MS } from '../../../src/delivery/protocol/usage-report.ts'
 import { runTimer } from '../../../src/timers.ts'
@@ -60,7 +60,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is no report is refused with a sentence, and changes nothing',
+  'an invalid report is refused with a message, and changes nothing',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy()

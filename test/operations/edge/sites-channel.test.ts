@@ -1,4 +1,4 @@
-/** What the control plane tells sites servers. docs/deploying-sites.md: Data of the sites server. */
+/** The data that the control plane sends to sites servers. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { readConfig } from '../../../src/config.ts'
@@ -41,7 +41,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where no token is set, no sites server is answered, and the sentence says which setting to set',
+  'without a configured token no sites server gets data, and the error names the setting to set',
   async (world) => {
     const { ask, close } = await openInstance(world)
     for (const path of [SNAPSHOT, '/sites/v1/hosts/a.example.com']) {
@@ -53,7 +53,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'all is the names and what they lead to: no own url, no deployment that no name leads to, and nothing that opens a protection',
+  'the snapshot has the names and their deployments: no own url, no deployment without a name, and no secret of a protection',
   async (world) => {
     const web = await seedWebProject(world)
     const live = await web.deploy({ upstream: UPSTREAM })
@@ -89,7 +89,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'since a version come the lines that changed and what is gone, in order, and then nothing',
+  'a version gets the changed lines and the deletions since then, in order, and then nothing',
   async (world) => {
     const web = await seedWebProject(world)
     const live = await web.deploy({ upstream: UPSTREAM })
@@ -114,7 +114,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a request waits for a change, as long as it says, and is answered when the control plane stops',
+  'a request waits for a change for the requested time, and gets a response when the control plane stops',
   async (world) => {
     const web = await seedWebProject(world)
     const { snapshot, close } = await openInstance(world)
@@ -134,7 +134,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'another control plane over the store goes on from a version; one of another store, of long ago or none gives all',
+  'another control plane over the store continues from a version; a foreign, old or missing version gets a full snapshot',
   async (world) => {
     const web = await seedWebProject(world)
     const first = await openInstance(world)
@@ -158,7 +158,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever knows more than the database, which was restored, gets all of it all the same',
+  'a sites server that is newer than a restored database gets a full snapshot',
   async (world) => {
     await seedWebProject(world)
     const { snapshot, close } = await openInstance(world)
@@ -172,7 +172,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'behind a restore everybody takes all, also when something was changed before they ask',
+  'after a restore every sites server reads all, also when something changes before its request',
   async (world) => {
     const web = await seedWebProject(world)
     const first = await openInstance(world)
@@ -205,7 +205,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an own url is told of by its host, with and without a port, and a domain is not',
+  'sites servers can look up a deployment by the host of its own url, with and without a port, but not by a domain',
   async (world) => {
     const web = await seedWebProject(world)
     const live = await web.deploy({ upstream: UPSTREAM })

@@ -53,7 +53,7 @@ function addressOf({ app }: World): string {
   return typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : assert.fail()
 }
 
-/** So many entries, one each ten seconds from a moment on. */
+/** This many entries, ten seconds apart, from a given time on. */
 async function addMany(world: World, count: number, from: number): Promise<void> {
   const entry = {
     account_id: null,
@@ -100,7 +100,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a bad moment is refused, and an export that fails leaves no file', async (world) => {
+onBothEngines('an invalid time is refused, and a failed export leaves no file', async (world) => {
   const file = join(world.folder, 'out.jsonl')
   const env = { BERTH_DATA: world.folder, BERTH_PUBLIC_URL: 'http://127.0.0.1:1' }
   const bad = await berth(['audit', 'export', file, '--since', 'yesterday'], env)

@@ -11,7 +11,7 @@ import { credentialsOf, newHome, processOnBothEngines, startService } from '../.
 import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
-/** Longer than what was found last is told again. */
+/** After this time a finding is reported again. */
 const KEPT_MS = 600
 
 async function readiness(world: World): Promise<[status: number, failing: string[]]> {
@@ -23,7 +23,7 @@ async function readiness(world: World): Promise<[status: number, failing: string
   return [status, body.failing]
 }
 
-onBothEngines('both answer without a token, say no more than they must, and are kept by no cache', async (world) => {
+onBothEngines('both respond without a token, reveal nothing else, and are not cacheable', async (world) => {
   const nobody = world.as(undefined)
   const [alive, ready] = [await nobody.try('GET', '/healthz'), await nobody.try('GET', '/readyz')]
   assert.deepEqual([alive.status, alive.body], [200, { alive: true }])
@@ -36,7 +36,7 @@ onBothEngines('both answer without a token, say no more than they must, and are 
 })
 
 onBothEngines(
-  'a store that lacks a migration, or whose active root key is not in the keyring, is not ready',
+  'a store without a migration, or without its active root key in the keyring, is not ready',
   async (world) => {
     const { write } = world.deps.db
     await write((tx) => sql`delete from kysely_migration where name = '0014-makers'`.execute(tx))
@@ -83,7 +83,7 @@ onBothEngines(
 )
 
 processOnBothEngines(
-  'after SIGTERM it is not ready at once, and answers what is on its way until the listener closes',
+  'after SIGTERM it is not ready at once, and completes requests in flight until the listener closes',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const running = await startService(t, home)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { launch } from './process-with-log.ts'
 
-test('a reader that goes away stops nothing: the service answers on, counts what it drops, and stops in order', {
+test('a disconnected log reader blocks nothing: the service keeps serving, counts dropped lines, and stops in order', {
   timeout: 300_000,
 }, async (t) => {
   const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
@@ -17,7 +17,7 @@ test('a reader that goes away stops nothing: the service answers on, counts what
   assert.deepEqual(await ended, [0, null])
 })
 
-test('a reader that hangs takes no memory without a bound, and holds nobody up', { timeout: 300_000 }, async (t) => {
+test('a stalled log reader uses bounded memory, and blocks no request', { timeout: 300_000 }, async (t) => {
   const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
   child.stdout!.pause()
   await ready()

@@ -1,4 +1,4 @@
-/** The log: every answer is named by an id, nothing secret is in any line, and a log that nobody reads stops nothing. docs/operations.md. */
+/** The log: every response has an id, no line has a secret, and an unread log blocks nothing. docs/operations.md. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -51,7 +51,7 @@ onBothEngines('every answer names its request, whatever it is, and no two have o
 })
 
 onBothEngines(
-  'a line says who asked what as words of the program; a valid traceparent is continued, another ignored',
+  'a line has the caller and the operation as words of the program; a valid traceparent is continued, another ignored',
   async (world) => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     const parent = '00f067aa0ba902b7'
@@ -97,7 +97,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a fault of ours names its request in the answer and in the log, with the trace it is part of (logs a fault)',
+  'an internal error has its request id in the response and in the log, with its trace (logs an error)',
   async (world) => {
     const { read } = world.deps.db
     const executor = read.getExecutor() as { executeQuery: (...said: unknown[]) => Promise<unknown> }
@@ -132,7 +132,7 @@ onBothEngines(
 const CANARY = 'canary7f3a'
 
 onBothEngines(
-  'nothing that was sent is in any line: no body, query, header, path or code (logs a fault)',
+  'no line of the log contains request data: no body, query, header, path or code (logs an error)',
   async (world) => {
     const samples = await seedSamples(world)
     const headers = {
@@ -194,7 +194,7 @@ onBothEngines(
   },
 )
 
-processOnBothEngines('at the level that is the default an answered request leaves no line', async (t, engine) => {
+processOnBothEngines('at the default level a successful request leaves no line', async (t, engine) => {
   const running = await startService(t, await newHome(t, engine))
   const before = running.out()
   for (let at = 0; at < 20; at++) await fetch(`${running.address}/v9/projects`)
@@ -219,7 +219,7 @@ const FAULTS = {
 }
 
 for (const [kind, code] of Object.entries(FAULTS)) {
-  test(`${kind} that nobody catches is logged at level fatal, and the process ends with 1`, {
+  test(`${kind} that is not caught is logged at level fatal, and the process ends with 1`, {
     timeout: 300_000,
   }, async (t) => {
     const hook = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(code)}})`

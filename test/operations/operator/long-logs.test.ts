@@ -14,7 +14,7 @@ const numbers = Array.from({ length: ROWS }, (_, at) => at + 1)
 const wanted = Array.from({ length: Math.floor(ROWS / EVERY) }, (_, at) => FIRST + (at + 1) * EVERY).reverse()
 
 onBothEngines(
-  'of a long audit log every entry that a filter keeps comes once, in pages that look through so many',
+  'a filter on a long audit log returns each matching entry once, in pages with a scan limit',
   async (world) => {
     const entries = numbers.map((n) => ({
       ...{ stamp: FIRST + n, actor_kind: 'user', actor_id: n % EVERY === 0 ? 'usr_rare' : 'usr_other' },

@@ -1,4 +1,4 @@
-/** The figures: who may read them, what they count, and that no label is anybody's data. docs/operations.md. */
+/** Metrics: who can read them, what they count, and that no label has user data. docs/operations.md. */
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ async function figuresOf(world: World): Promise<Map<string, number>> {
     const told = new RegExp(`^(([a-z_]\\w*)(?:\\{${label}(?:,${label})*\\})?) (-?[0-9.e+-]+)$`).exec(line)
     assert.ok(told, line)
     assert.match(told[2]!, new RegExp(`^${described}(_bucket|_sum|_count)?$`))
-    assert.ok(!figures.has(told[1]!), `${told[1]} is told twice`)
+    assert.ok(!figures.has(told[1]!), `${told[1]} is there twice`)
     figures.set(told[1]!, Number(told[3]))
   }
   return figures
@@ -96,7 +96,7 @@ onBothEngines('requests are counted by operation, method and kind of answer, ref
   assert.equal(before.get('berth_store_up'), 1)
 })
 
-onBothEngines('commits, sweeps, letters, deliveries, checks and what waits are counted', async (world) => {
+onBothEngines('commits, sweeps, emails, deliveries, checks and backlogs are counted', async (world) => {
   const grown = async (ask: () => Promise<unknown>) => {
     const [then, , now] = [await figuresOf(world), await ask(), await figuresOf(world)]
     return (name: string) => (now.get(name) ?? 0) - (then.get(name) ?? 0)
@@ -171,7 +171,7 @@ onBothEngines('whatever is asked, labels are words of the code and their number 
   assert.doesNotMatch(text, /canary|prj_|usr_|team_|tok_|example\.com/)
 })
 
-test('a label is escaped, buckets add up, and labels that the table does not say are a fault', async () => {
+test('a label is escaped, buckets add up, and an undeclared label is an error', async () => {
   const metrics = createMetrics()
   metrics.counter('berth_refusals_total', 'a"b\\c\nd').value = 3
   const spread = metrics.histogram('berth_commit_writes')

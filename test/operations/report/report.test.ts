@@ -1,4 +1,4 @@
-/** What needs attention: what is told, what is not, and how much of it. docs/operations.md: Attention report. */
+/** The attention report: its items, what it leaves out, and its limits. docs/operations.md: Attention report. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildReport } from '../../../src/operations/report/report.ts'
@@ -24,11 +24,11 @@ async function reportOf({ operator }: World): Promise<Map<Kind, Section>> {
   return new Map(body.sections.map((section: Section) => [section.kind, section]))
 }
 
-/** The report of slices of one row tells the same; and of which kinds it says so where it ends after the first slice of each table. */
+/** The report in slices of one row is equal; `more` lists the kinds when it ends after the first slice of each table. */
 async function partialOf({ deps }: World, report: Map<Kind, Section>): Promise<Kind[]> {
   const ctx = { deps, db: deps.db.read, now: deps.clock.now() }
   const { sections } = await buildReport(ctx, { rows: 1, most: 1000 })
-  // The order within a kind is by the moment alone.
+  // The order within a kind is by time alone.
   const counted = (some: Iterable<Section>) =>
     [...some].map(({ kind, count, partial, items }) => [kind, count, partial, items.map(({ what }) => what).sort()])
   assert.deepEqual(counted(sections), counted(report.values()))
@@ -40,7 +40,7 @@ const change = ({ deps }: World, work: (tx: Queries) => Promise<unknown>) => dep
 const idsOf = (section: Section | undefined) => (section?.items ?? []).map(({ id }) => id).sort()
 const namesOf = (section: Section | undefined) => (section?.items ?? []).map(({ what }) => what).sort()
 
-onBothEngines('a token is stale where it is unused, has no end, or is of somebody who is shut out', async (world) => {
+onBothEngines('a token is stale if it is unused, has no expiry, or belongs to a suspended user', async (world) => {
   const [ada, eve] = [await world.user('ada'), await world.user('eve')]
   const make = async (userId: string, name: string, more: object = {}) => {
     const { body } = await world.operator('POST', '/operator/v1/tokens', { userId, name, ...more })
@@ -104,7 +104,7 @@ onBothEngines('a token is stale where it is unused, has no end, or is of somebod
 })
 
 onBothEngines(
-  'a team without an OWNER who can sign in is told, with its integrations, and people whom nobody saw',
+  'a team without an OWNER who can sign in is reported, with its integrations and its users that were never seen',
   async (world) => {
     const [ada, bob, cleo] = [await world.user('ada'), await world.user('bob'), await world.user('cleo')]
     await world.user('young')
@@ -148,7 +148,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what nothing arrives at, what is not proven, long paused or disabled is told; no secret is',
+  'resources that are unused, unverified, long paused or disabled are reported; no secret is',
   async (world) => {
     const { credentials } = world
     const ada = await world.user('ada')
@@ -245,7 +245,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the command and the page tell the same, each with what to do; a fresh service has no more to say than that',
+  'the command and the page show the same items, each with what to do; a fresh service shows no others',
   async (world) => {
     const { operatorToken } = world.credentials
     const env = {
@@ -278,7 +278,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a walk comes to each row once, also where many share a value, and says where it stopped',
+  'a scan visits each row once, also when many share a value, and reports where it stopped',
   async (world) => {
     const rows = Array.from({ length: 2500 }, (_, at) => ({
       id: `hash-${at}`,
@@ -312,7 +312,7 @@ onBothEngines(
   },
 )
 
-test('all of a kind are counted, and those that wait the longest are told', () => {
+test('all items of a kind are counted, and the oldest are listed', () => {
   const tally = createTally()
   for (let at = 1000; at > 0; at--)
     tally.add('people-never-seen', { id: `${at}`, what: 'x', where: null, since: at, advice: 'x' })

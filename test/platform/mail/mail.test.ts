@@ -107,7 +107,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a letter that the server refuses for good is given up at once, and the log says so without its text (logs a fault)',
+  'a letter that the server refuses for good is given up at once, and the log says so without its text (logs an error)',
   async (world) => {
     const recipient = `gone.${world.engine}@example.com`
     let asked = 0
@@ -156,7 +156,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('when the mail server is down for three days, the letter is given up (logs a fault)', async (world) => {
+onBothEngines('when the mail server is down for three days, the letter is given up (logs an error)', async (world) => {
   const down = await openSmtp()
   await down.close()
   const there = await openWorld(world.engine, { BERTH_SMTP_URL: down.url, BERTH_MAIL_FROM: 'b@acme.example' })
@@ -203,7 +203,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'names that others chose make no header, no second recipient and no command (logs a fault)',
+  'names that others chose make no header, no second recipient and no command (logs an error)',
   async (world) => {
     const recipient = `victim.${world.engine}@example.com`
     const before = smtp.received.length
@@ -370,7 +370,7 @@ test('settings of mail are checked, and a password in them is never repeated', (
 })
 
 onBothEngines(
-  'the text of a letter that waits is sealed, also when an earlier version wrote it (logs a fault)',
+  'the text of a letter that waits is sealed, also when an earlier version wrote it (logs an error)',
   async (world) => {
     const { deps } = world
     const secret = 'https://berth.example.com/password?link=very-secret'

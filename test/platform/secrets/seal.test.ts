@@ -110,7 +110,7 @@ function flipLast(sealed: string): string {
   return bytes.toString('base64url')
 }
 
-onBothEngines('a ciphertext copied to another row, version or project does not open (logs a fault)', async (world) => {
+onBothEngines('a ciphertext copied to another row, version or project does not open (logs an error)', async (world) => {
   const { call, deps } = world
   for (const name of ['one', 'two']) await call('POST', '/v10/projects', { name })
   const secret = (key: string, value: string) => ({ key, value, type: 'encrypted', target: ['preview'] })
@@ -155,7 +155,7 @@ onBothEngines('a ciphertext copied to another row, version or project does not o
   assert.equal((await call('GET', one)).body.value, 'mended')
 })
 
-onBothEngines('a data key copied to another project does not open its values (logs a fault)', async (world) => {
+onBothEngines('a data key copied to another project does not open its values (logs an error)', async (world) => {
   const { call, deps } = world
   for (const name of ['one', 'two']) {
     await call('POST', '/v10/projects', { name })

@@ -46,7 +46,7 @@ test('lines of a source that changed are followed; a test file that changed is r
   assert.deepEqual(openMap(folder).covering('src/limit.ts', [6]).tests, ['test/limit.test.ts'])
 })
 
-test('npm test -- --changed runs the tests that execute what changed, those that changed, and those beside a new source', async (t) => {
+test('npm test -- --changed runs the tests that execute changed code, the changed tests, and the tests in the folder of a new source', async (t) => {
   const folder = program(t)
   await record(t, folder, ALL)
   const chosen = () => testsOfChange(folder, 'HEAD').tests
@@ -62,7 +62,7 @@ test('npm test -- --changed runs the tests that execute what changed, those that
   assert.deepEqual(chosen().toSorted(), ['test/limit.test.ts', 'test/new/new.test.ts', 'test/new/other.test.ts'])
 })
 
-test('what is no source has the tests that import it, by way of others too, or that name it', (t) => {
+test('a file that is not a source has the tests that import it, also indirectly, or that name it', (t) => {
   const folder = repository(t, {
     'test/support/world.ts': '',
     'test/support/near.ts': "import './world.ts'\n",
@@ -77,7 +77,7 @@ test('what is no source has the tests that import it, by way of others too, or t
   assert.deepEqual(testsOfChange(folder, 'HEAD').tests.toSorted(), ['test/a.test.ts', 'test/b.test.ts'])
 })
 
-test('a line ran when a part of it did; blocks that did not run are left out; the module itself counts only where it is asked for', () => {
+test('a line ran when a part of it did; blocks that did not run are left out; the module itself counts only on request', () => {
   const text = 'function a(b) {\n  if (b) {\n    one()\n  }\n  two(); b && three()\n}\na(0)\n'
   const range = (part: string, count: number) => {
     const startOffset = text.indexOf(part)

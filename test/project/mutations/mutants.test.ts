@@ -61,7 +61,7 @@ test('a mutant changes one line: comparisons, statements left out, conditions le
   assert.deepEqual(await mutantsOf('src/a.ts', SOURCE, join(folder, 'cache')), mutants)
 })
 
-test('a part of an expression over several lines is no statement that can be left out', async (t) => {
+test('a part of an expression over several lines is not a statement that can be left out', async (t) => {
   const folder = repository(t, { 'src/a.ts': '' })
   const text = [
     'const a =',
@@ -116,7 +116,7 @@ test('since a commit, only lines that changed or are new are judged', async (t) 
   assert.deepEqual(sample.map(({ file, line }) => `${file}:${line}`).toSorted(), ['src/a.ts:3', 'src/c.ts:1'])
 })
 
-test('what is not mutated is there, and the page says why', () => {
+test('files that are not mutated exist, and the page gives the reason', () => {
   const page = readFileSync(join(root, 'docs', 'testing.md'), 'utf8')
   for (const [path, reason] of Object.entries(EXCLUDED)) {
     assert.ok(existsSync(join(root, path)), path)
@@ -135,7 +135,7 @@ test('the types refuse a mutant for an error in its own file, and for one in ano
     a.file < b.file ? -1 : 1,
   )
   const asked: string[][] = []
-  // a has an error of its own; c makes one in a file that nobody changed.
+  // a has an error of its own; c causes one in an unchanged file.
   const refused = new Set<Mutant>()
   const errorsOf: Errors = async (mutated) => {
     const names = [...mutated.keys()]
@@ -149,7 +149,7 @@ test('the types refuse a mutant for an error in its own file, and for one in ano
   assert.ok(asked.length <= 8, `${asked.length} runs of the types`)
 })
 
-test('a kept result counts until its source or a test that says so changes; a survivor also until another test executes it', async (t) => {
+test('a stored result is valid until its source or its test changes; a survivor also until another test executes it', async (t) => {
   const folder = repository(t, { 'src/a.ts': SOURCE, 'test/one.test.ts': '1', 'test/two.test.ts': '2' })
   const [killed, survived] = await mutantsOf('src/a.ts', SOURCE, join(folder, 'cache'))
   const file = join(folder, 'results.jsonl')
@@ -167,7 +167,7 @@ test('a kept result counts until its source or a test that says so changes; a su
   assert.equal(found(killed), undefined)
 })
 
-test('what may survive is known by its lines, wherever they are now; it has a reason, and does not fail a run', async (t) => {
+test('an allowed survivor is identified by its lines, wherever they are now; it has a reason, and does not fail a run', async (t) => {
   const folder = repository(t, { 'src/a.ts': SOURCE })
   const mutants = await mutantsOf('src/a.ts', SOURCE, join(folder, 'cache'))
   const [equivalent, known, fresh, killed] = mutants as [Result, Result, Result, Result]
@@ -206,7 +206,7 @@ test('what may survive is known by its lines, wherever they are now; it has a re
   for (const { reason } of readKept()) assert.ok(reason.length > 10, reason)
 })
 
-test('what cannot be judged is refused with what was wrong; a release of which a clone has neither tag nor commit is named', () => {
+test('an invalid request is refused with the reason; a release whose tag and commit a clone does not have is named', () => {
   for (const [words, says] of [
     [['--since', 'no-such'], /there is no commit no-such here: is the clone shallow\?/],
     [['--area', 'test'], /--area takes a folder or a file of src, such as src\/projects\/env, not test/],
@@ -218,13 +218,13 @@ test('what cannot be judged is refused with what was wrong; a release of which a
   }
 })
 
-test('the last release is the tag of the version, or the commit that is kept where there is no tag', (t) => {
+test('the last release is the tag of the version, or the stored commit where there is no tag', (t) => {
   const folder = repository(t, { 'package.json': '{ "version": "7.8.9" }' })
   assert.match(releaseOf(folder), /^[0-9a-f]{7,40}$/)
   assert.equal(
     hasCommit(folder, releaseOf(folder)),
     false,
-    'a clone without it is told so, and a sample of all lines is judged',
+    'a clone without it is reported, and a sample of all lines is judged',
   )
   assert.equal(spawnSync('git', ['tag', 'v7.8.9'], { cwd: folder }).status, 0)
   assert.equal(releaseOf(folder), 'v7.8.9')

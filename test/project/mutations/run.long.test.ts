@@ -16,7 +16,7 @@ function mutant(line: number, text: string, replacement: string, file = 'src/lim
   return { file, line, column: before.indexOf(text), text, replacement, mutator: 'Fixture', before, after }
 }
 
-test('mutants are killed, survive, are not covered, do not compile or cannot be loaded; a run goes on where one stopped', async (t) => {
+test('mutants are killed, survive, are not covered, do not compile or cannot be loaded; a run resumes where one stopped', async (t) => {
   const folder = program(t)
   write(
     folder,
@@ -65,7 +65,7 @@ test('mutants are killed, survive, are not covered, do not compile or cannot be 
   assert.deepEqual(said, [], 'nothing is judged a second time')
 })
 
-test('a run ends when its time is up, also in the midst of a mutant, which does not count', async (t) => {
+test('a run ends when its time is up, also during a mutant, which does not count', async (t) => {
   const folder = program(t)
   await record(t, folder, ['test/limit.test.ts'])
   const said: string[] = []

@@ -1,4 +1,4 @@
-/** Domains of accounts: what is listed, proven once, lost and removed, and who sees what of it. docs/domains.md: Domains of the account are derived, Verifying an apex for the account, Removing a domain of the account. */
+/** Domains of accounts: listing, verification, loss, removal and visibility. docs/domains.md: Domains of the account are derived, Verifying an apex for the account, Removing a domain of the account. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { Vercel as Vercel110 } from 'sdk-1.1.0'
@@ -39,7 +39,7 @@ function owner(call: Call) {
     record,
     list: async (query = '') => (await call('GET', `/v5/domains?${query}`)).body.domains,
     remove: (name: string) => call.try('DELETE', `/v6/domains/${name}`),
-    /** Adds an apex unless it is there, publishes its record and proves it. */
+    /** Adds an apex if it is missing, publishes its record and verifies it. */
     prove: async (name: string) => {
       assert.ok([200, 409].includes((await post(name)).status))
       const { txtRecord, verificationDomain } = await record(name)
@@ -109,7 +109,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an apex is proven once, and every name under it is then verified as it is added',
+  'an apex is verified once, and every name added under it later is verified at once',
   async (world) => {
     const { call } = world
     const mine = owner(call)
@@ -142,12 +142,16 @@ onBothEngines(
     assert.equal(proven.body.domain.verified, true)
     assert.equal(proven.body.domain.verification, undefined)
     dns.zones.delete(challenge.domain)
-    assert.equal((await mine.claim(apex)).body.domain.verified, true, 'once proven it stays so, without a record')
+    assert.equal(
+      (await mine.claim(apex)).body.domain.verified,
+      true,
+      'a verified apex stays verified without its record',
+    )
     for (const name of [apex, `www.${apex}`, `*.${apex}`])
       assert.equal((await call('POST', '/v10/projects/web/domains', { name })).body.verified, true, name)
     assert.deepEqual(named(await mine.list()), [apex], 'it is listed once')
     for (const name of [apex, `www.${apex}`, `*.${apex}`]) await call('DELETE', `/v9/projects/web/domains/${name}`)
-    assert.equal((await mine.read(apex)).verified, true, 'the proof is of the account, not of a name')
+    assert.equal((await mine.read(apex)).verified, true, 'the account is verified for the apex, not only for one name')
     assert.deepEqual(await mine.remove(apex).then(({ status, body }) => [status, body]), [200, { uid: domain.id }])
     assertRefused(await mine.claim(apex), 404, 'not_found')
     const after = await call('POST', '/v10/projects/web/domains', { name: `late.${apex}` })
@@ -168,7 +172,7 @@ onBothEngines(
     assert.equal((await mine.post('ONE.com.')).body.domain.name, 'one.com')
     assertRefused(await mine.post('one.com'), 409, 'domain_already_exists')
     const rival = owner((await user('eve')).call)
-    assert.equal((await rival.post('one.com')).status, 200, 'a claim blocks nobody')
+    assert.equal((await rival.post('one.com')).status, 200, 'a claim does not block other accounts')
     const many = await Promise.all(Array.from({ length: 20 }, () => mine.post('two.com')))
     assert.deepEqual(many.map(({ status }) => status).sort(), [200, ...Array(19).fill(409)])
     await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { softBlocked: true })
@@ -178,7 +182,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an earlier proof of a name counts for the account, also after the name is removed',
+  'a verified name counts for the account also after the name is removed',
   async ({ call }) => {
     const mine = owner(call)
     const apex = freshApex()
@@ -196,13 +200,13 @@ onBothEngines(
     assert.equal((await mine.claim(other)).body.domain.verified, true)
     assert.equal(dns.asked.length, asked, 'nothing was left to ask')
     await web.remove(`www.${other}`)
-    assert.equal((await mine.read(other)).verified, true, 'the claim has taken the proof over')
+    assert.equal((await mine.read(other)).verified, true, 'the claim keeps the verification of the removed name')
   },
   REAL,
 )
 
 onBothEngines(
-  'the latest proof of an apex speaks for it, and the record of an earlier one proves nothing again',
+  'only the account that verified an apex last has it, and the record of an earlier account does not verify it again',
   async ({ call, user }) => {
     const [mine, web] = [owner(call), await verifyAllClaims(dns, call, 'web')]
     const eve = (await user('eve')).call
@@ -214,7 +218,11 @@ onBothEngines(
 
     await shop.prove(`hers.${apex}`)
     assert.equal((await mine.read(apex)).verified, false)
-    assert.equal((await web.read(`mine.${apex}`)).verified, true, 'what is held stays until it is proven by name')
+    assert.equal(
+      (await web.read(`mine.${apex}`)).verified,
+      true,
+      'an assigned name stays verified until another account verifies that name',
+    )
     assert.equal((await web.add(`next.${apex}`)).body.verified, false)
     publish(dns, verificationDomain, txtRecord)
     assertRefused(await mine.claim(apex), 400, 'txt_record_mismatch')
@@ -227,7 +235,11 @@ onBothEngines(
     await hers.prove(apex)
     assert.deepEqual([(await mine.read(apex)).verified, (await hers.read(apex)).verified], [false, true])
     assert.equal((await shop.add(`three.${apex}`)).body.verified, true)
-    assert.equal((await shop.add(`mine.${apex}`)).body.verified, false, 'what another holds takes a proof of its own')
+    assert.equal(
+      (await shop.add(`mine.${apex}`)).body.verified,
+      false,
+      'a name of another account requires its own verification',
+    )
     dns.zones.delete(verificationDomain)
 
     await mine.prove(apex)
@@ -238,7 +250,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'of accounts that prove one apex at the same time each is answered, and one has it in the end',
+  'when accounts verify one apex at the same time, every request gets a response and one account holds the apex',
   async (world) => {
     const apex = freshApex()
     const people = [owner(world.call)]
@@ -261,7 +273,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'where proof is asked of contested names only, the proof of an apex contests',
+  'in contested mode an apex verified by another account counts as contested',
   async ({ call, user }) => {
     const [mine, hers] = [owner(call), owner((await user('eve')).call)]
     const apex = freshApex()
@@ -408,7 +420,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('domains of another account answer 404, and roles say who changes a domain', async (world) => {
+onBothEngines('domains of another account return 404, and roles decide who can change a domain', async (world) => {
   const { call, user, credentials, operator } = world
   await seedDomains(world, ['www.one.com'])
   await call('POST', '/v7/domains', { name: 'two.com' })
@@ -454,7 +466,7 @@ onBothEngines('domains of another account answer 404, and roles say who changes 
 })
 
 onBothEngines(
-  'walking the list comes by each domain once, also where names and claims were made in one moment',
+  'paginating the list returns each domain once, also when names and claims were created at the same time',
   async (world) => {
     const { deps, call } = world
     await seedDomains(world, ['www.sx0.com'])
@@ -496,7 +508,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a project domain is found by its name alone, as the CLI asks', async (world) => {
+onBothEngines('a project domain is found by its name alone, as the CLI requests it', async (world) => {
   const { call } = world
   const web = await seedDomains(world, ['www.one.com'])
   const found = await call('GET', '/project-domains/WWW.one.com')
@@ -518,7 +530,7 @@ const SDKS: Record<string, (options: { serverURL: string; bearerToken: string })
 
 for (const [version, open] of Object.entries(SDKS)) {
   onBothEngines(
-    `SDK ${version} adds, lists, proves and removes domains of an account`,
+    `SDK ${version} adds, lists, verifies and removes domains of an account`,
     async (world) => {
       const serverURL = await world.listen()
       const { domains } = open({ serverURL, bearerToken: world.credentials.token })

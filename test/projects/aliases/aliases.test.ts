@@ -61,7 +61,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a name that no project has is added to the one of the deployment where it needs no proof',
+  'an unassigned name is added to the project of the deployment if it requires no verification',
   async (world) => {
     const web = await seedWebProject(world, [])
     const assign = assignBy(world.call)
@@ -182,7 +182,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the paths of the CLI say the same as the others',
+  'the paths of the CLI return the same as the others',
   async (world) => {
     const { call } = world
     const web = await seedWebProject(world)
@@ -208,7 +208,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the list is filtered by project, name and moment',
+  'the list is filtered by project, name and time',
   async (world) => {
     const { call } = world
     const web = await seedWebProject(world)

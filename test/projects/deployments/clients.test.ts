@@ -6,7 +6,7 @@ import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 onBothEngines(
-  'a deployment is had by its host name in the query, as actions ask',
+  'a deployment is found by its host name in the query, as actions request it',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy()
@@ -24,7 +24,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'events are the reported states, as a list or as lines, and the last one says where the log is',
+  'events are the reported states, as a list or as lines, and the last one links to the log',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy({ readyState: 'BUILDING' })
@@ -89,7 +89,7 @@ const OF_A_FOLDER = {
 }
 
 onBothEngines(
-  'a create names what is missing: the project, by which CLI 33 links a folder, or a build system',
+  'a refused create names what is missing: the project settings that CLI 33 needs to link a folder, or a build system',
   async (world) => {
     const web = await seedWebProject(world)
     const unlinked = await world.call.try('POST', '/v13/deployments', OF_A_FOLDER)
@@ -117,7 +117,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a preview is promoted as newer CLIs ask for it',
+  'a preview is promoted with the request of newer CLIs',
   async (world) => {
     const web = await seedWebProject(world)
     await web.deploy()
@@ -139,7 +139,7 @@ onBothEngines(
   SETTINGS,
 )
 
-onBothEngines('paths that Berth does not have say who has them, without a token and with any body', async (world) => {
+onBothEngines('paths of unsupported features say what to use instead, with or without a token', async (world) => {
   const stranger = world.as(undefined)
   const says = async (method: Method, path: string, status: number, sentence: RegExp) => {
     const answer = await stranger.try(method, path, method === 'POST' ? 'x'.repeat(100_000) : undefined)

@@ -9,7 +9,7 @@ const ONE = 'one.apps.example.net'
 const TWO = 'two.apps.example.net'
 
 onBothEngines(
-  'a READY production deployment takes over the production domains; the project shows it',
+  'a READY production deployment is assigned the production domains, and the project shows it',
   async (world) => {
     const web = await seedWebProject(world)
     const before = await web.read()
@@ -48,7 +48,7 @@ onBothEngines(
     const second = await web.deploy()
     await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
     await world.call('POST', `/v1/projects/${web.id}/pause`)
-    // Somebody may switch it on while the project is paused: the pause still holds.
+    // A user can switch it on while the project is paused; the project stays paused.
     await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
     const third = await web.deploy()
     assert.deepEqual(await readDomainAssignments(world), { [ONE]: first, [TWO]: first })
@@ -63,7 +63,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a domain leads to the live deployment as soon as it is added, verified, changed or moved, and to none once it is gone',
+  'a domain points to the live deployment once it is added, verified, changed or moved, and to none once it is removed',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
@@ -94,7 +94,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the domain of a branch leads to its newest preview deployment, never to a production one of the same branch',
+  'the domain of a branch points to its newest preview deployment, never to a production deployment of that branch',
   async (world) => {
     const web = await seedWebProject(world)
     const name = 'dev.apps.example.net'
@@ -114,7 +114,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a failed production deployment refuses new domains until one succeeds, and READY, ERROR and CANCELED are ends',
+  'a failed production deployment refuses new domains until one succeeds, and READY, ERROR and CANCELED are final',
   async (world) => {
     const web = await seedWebProject(world, [])
     const add = () => world.call.try('POST', '/v10/projects/web/domains', { name: ONE })
@@ -136,7 +136,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'every field of a deployment is checked, and its url is had once, also by twenty at once and beside domains',
+  'every field of a deployment is checked, and its url is unique, also among domains and under 20 concurrent creates',
   async (world) => {
     const web = await seedWebProject(world)
     const post = (body: object) => world.operator.try('POST', `/operator/v1/projects/${web.id}/deployments`, body)
@@ -178,7 +178,7 @@ onBothEngines(
     assertRefused(await post({ ...good, url: ONE }), 409, 'conflict')
     const answers = await Promise.all(Array.from({ length: 20 }, () => post({ ...good, url: 'WEB.host.test' })))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
-    // A stranger cannot have the address of a deployment as a domain, though names there need no proof.
+    // Another account cannot add the address of a deployment as a domain, although names there require no verification.
     await post({ ...good, url: 'free.apps.example.net' })
     const { call } = await world.user('eve')
     await call('POST', '/v10/projects', { name: 'shop' })
@@ -198,7 +198,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'deployments are listed newest first, filtered, paged to the end, and kept from strangers',
+  'deployments are listed newest first, filtered and paged to the end, and hidden from other accounts',
   async (world) => {
     const web = await seedWebProject(world, [])
     const ids: string[] = []
@@ -285,7 +285,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what moves to another account takes its deployments and aliases along',
+  'a transfer to another account moves deployments and aliases too',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy()

@@ -24,7 +24,7 @@ async function ids(world: World): Promise<string[]> {
   return rows.map(({ id }) => id).sort()
 }
 
-onBothEngines('what a project says of the age of its deployments is kept, field by field', async (world) => {
+onBothEngines('the expiration settings of a project are stored, field by field', async (world) => {
   await seedProject(world, 'web')
   const shown = async () => (await world.call('GET', '/v9/projects/web')).body.deploymentExpiration
   assert.deepEqual(await shown(), {})
@@ -46,7 +46,7 @@ onBothEngines('what a project says of the age of its deployments is kept, field 
 })
 
 onBothEngines(
-  'each kind goes after its own time, and what serves or is led to stays for ever',
+  'each kind of deployment expires after its own time, except those that serve or have a name',
   async (world) => {
     const web = await seedWebProject(world, ['one', 'two'])
     const other = await seedProject(world, 'other')
@@ -91,7 +91,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an unfinished promote keeps both deployments, and one that ended goes with its deployment',
+  'an unfinished promote keeps both deployments, and a finished one is deleted with its deployment',
   async (world) => {
     const web = await seedWebProject(world)
     const first = await web.deploy()
@@ -100,7 +100,7 @@ onBothEngines(
     assert.equal((await web.promote(first)).status, 201)
     await expire(world, 'web', { expirationProduction: '1d' })
     await sweep(world, 2 * DAY_MS)
-    assert.deepEqual(await ids(world), [first, third].sort(), 'domains still lead to the third')
+    assert.deepEqual(await ids(world), [first, third].sort(), 'domains still point to the third')
     await web.sweep()
     assert.equal((await web.read()).lastAliasRequest.jobStatus, 'succeeded')
     assert.equal((await web.promote(third)).status, 201)
@@ -118,7 +118,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'nothing goes within an hour, nor where it was taken back, nor while the project moves',
+  'nothing expires within an hour of the setting, after the setting is withdrawn, or during a transfer',
   async (world) => {
     const { projectId, offer, take, sweep: move } = await seedTransferAccounts(world)
     const preview = await seedDeployment(world, projectId, { url: 'a.host.test', target: 'preview' })

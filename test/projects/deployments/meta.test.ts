@@ -74,7 +74,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a list is narrowed by projects and people, and is empty for an unknown custom environment',
+  'a list is filtered by projects and users, and is empty for an unknown custom environment',
   async (world) => {
     const web = await seedWebProject(world, [])
     const mine = await web.deploy({})

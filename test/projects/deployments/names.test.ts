@@ -67,11 +67,11 @@ for (const [operation, { path, body, status }] of Object.entries(OPERATIONS)) {
       for (const name of names) {
         const answer = await world.call.try(method, path(name), body)
         assert.equal(answer.status, status, `${name}: ${answer.text}`)
-        // What a name does not lead to is told by that name; what the deployment lacks is not.
+        // An error about an unassigned name says that name; an error about a missing part of the deployment does not.
         assert.doesNotMatch(answer.text, /Deployment \\".*not found/, name)
         answers.push(answer.text)
       }
-      // A line of a log has a moment of its own.
+      // Each log line has its own timestamp.
       if (method === 'GET' && !path('').includes('runtime-logs')) assert.equal(new Set(answers).size, 1)
       for (const none of ['two.apps.example.net', 'dpl_none', 'ü..', encodeURIComponent('https://')])
         assertRefused(await world.call.try(method, path(none), body), 404, 'not_found')
@@ -95,7 +95,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a name is of the deployment that it leads to now, and of the account alone',
+  'a name resolves to the deployment that it points to now, and only in its account',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     const first = await web.deploy()

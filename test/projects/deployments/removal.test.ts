@@ -1,4 +1,4 @@
-/** Removing a deployment: where names lead then, who may, and what is told of it. docs/deployments.md. */
+/** Deleting a deployment: where names point afterwards, who is allowed to, and which events are emitted. docs/deployments.md. */
 import assert from 'node:assert/strict'
 import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -72,7 +72,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  '`url` says which one, whatever the id; a promote to it that is under way is undone',
+  '`url` decides over the id in the path, and a promote in progress to the deleted deployment is undone',
   async (world) => {
     const web = await seedWebProject(world)
     const [one, two, three] = [await web.deploy(), await web.deploy(), await web.deploy()]
@@ -123,7 +123,7 @@ onBothEngines('a deployment is not removed without the right to promote, and not
 })
 
 onBothEngines(
-  'of two simultaneous removals of a deployment one succeeds, and a promote beside them never leads to a removed one',
+  'of two concurrent deletes of a deployment one succeeds, and a concurrent promote never assigns domains to a deleted one',
   async (world) => {
     const web = await seedWebProject(world)
     for (let round = 0; round < 5; round++) {

@@ -18,7 +18,7 @@ async function visit(world: World, deploymentId: string, hours: number): Promise
 }
 
 onBothEngines(
-  'the last 24 hours are read unless others are asked for, by id and by host name, and never more than 30 days',
+  'usage covers the last 24 hours by default, at most 30 days, by id and by host name',
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy()
@@ -45,7 +45,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever may read the deployment reads its usage, and nobody else; it moves with its project',
+  'every user who can read the deployment can read its usage, and no other user; it moves with its project',
   async (world) => {
     const { teamId } = world.credentials
     const web = await seedWebProject(world)

@@ -1,4 +1,4 @@
-/** Verify against a real DNS server: which answers prove a domain, and what each other one is told. */
+/** Verification with a real DNS server: which answers verify a domain, and the error for every other one. */
 
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
@@ -13,7 +13,7 @@ after(() => dns.close())
 const settings = { BERTH_DNS_SERVERS: dns.address }
 
 onBothEngines(
-  'the right record verifies, the challenge goes away, and verifying again is 200 without a look-up',
+  'the right record verifies and ends the challenge, and verifying again returns 200 without a lookup',
   async ({ call, deps }) => {
     const apex = freshApex()
     const { challenge, prove, verify, domain, read } = await claim(dns, call, `www.${apex}`)
@@ -74,7 +74,7 @@ const CASES: Record<string, Case> = {
     code: 'txt_record_mismatch',
   },
   'a record in quotes': { zone: (value) => ({ txt: [[`"${value}"`]] }), ...SHORT, code: 'txt_record_mismatch' },
-  'a long foreign record beside others': {
+  'a long foreign record next to others': {
     zone: () => ({ txt: [['z'.repeat(200)], ['v=spf1 -all'], ['three']] }),
     ...SHORT,
     code: 'txt_record_mismatch',
@@ -156,7 +156,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'of many verifies at once at most 32 ask DNS together, and all are answered',
+  'of many concurrent verifies at most 32 query DNS at once, and all get a response',
   async ({ call }) => {
     const claims: Awaited<ReturnType<typeof claim>>[] = []
     for (let at = 0; at < 80; at++) claims.push(await claim(dns, call, freshApex()))
@@ -165,7 +165,7 @@ onBothEngines(
       for (;;) {
         const answer = await verify()
         if (answer.status !== 429) return answer
-        // On a busy machine some wait for longer than requests of one account may at once: they come again, as they are told to.
+        // On a busy machine some exceed the concurrency limit of the account and retry after `Retry-After`.
         await sleep(1000 * Number(answer.headers['retry-after']))
       }
     }

@@ -17,10 +17,10 @@ if (hasDnsmasq) {
   const dnsmasq = await openDnsmasq()
   after(() => dnsmasq.close())
   const config = { BERTH_DNS_SERVERS: dnsmasq.address }
-  onBothEngines('a domain is proven through a stock dnsmasq', (world) => proveThroughDnsmasq(world, dnsmasq), config)
+  onBothEngines('a domain is verified through a stock dnsmasq', (world) => proveThroughDnsmasq(world, dnsmasq), config)
 } else {
   const skip = skipReason('dnsmasq', 'dnsmasq-base', 'names that it answers for')
-  test('a domain is proven through a stock dnsmasq', { skip }, () => {})
+  test('a domain is verified through a stock dnsmasq', { skip }, () => {})
 }
 
 async function proveThroughDnsmasq({ call }: World, dnsmasq: Dnsmasq): Promise<void> {
@@ -56,7 +56,7 @@ test('a dead first resolver does not keep the second from answering', async () =
   assert.deepEqual((await readTxt('_berth.several.com', 'one'))?.sort(), ['ab', 'c'])
 })
 
-test('DNS has three outcomes, at most 100 records are read, and a name is asked for as it is written', async () => {
+test('DNS has three outcomes, at most 100 records are read, and a name is queried exactly as written', async () => {
   const { readTxt, readA } = openDns([dns.address])
   dns.zones.set('many.com', { overTcp: true, txt: Array.from({ length: 200 }, (_, at) => [`record ${at}`]) })
   dns.zones.set('bare.com', { a: ['192.0.2.1'] })
@@ -97,7 +97,7 @@ dns.zones.set('edge.berth.net', { a: ['192.0.2.10'], aaaa: ['2001:db8::10'] })
 const UNTOLD = { serviceType: 'external', nameservers: [], cnames: [], aValues: [], conflicts: [] }
 
 onBothEngines(
-  'the config of a domain says from DNS whether it points here, and which records to set',
+  'the config of a domain says whether its DNS points here, and which records to set',
   async ({ call }) => {
     dns.zones.set('by-cname.com', { cname: 'edge.berth.net' })
     dns.zones.set('by-a.com', { a: ['192.0.2.11'] })

@@ -1,4 +1,4 @@
-/** Who holds a name when several accounts prove it, one after another and at once. */
+/** Which account holds a name that several accounts verify, in sequence and concurrently. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { iterations } from '../../support/iterations.ts'
@@ -30,7 +30,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a second account that proves a name takes it; the first becomes unverified, gets a fresh challenge and hears an event',
+  'a second account that verifies a name gets it; the first becomes unverified, with a new challenge and an event',
   async ({ call, user, deps }) => {
     const name = freshApex()
     const eve = await user('eve')
@@ -43,7 +43,7 @@ onBothEngines(
     assert.equal(lost.verified, false)
     assert.equal(lost.verification[0].domain, first.challenge.domain)
     assert.notEqual(lost.verification[0].value, first.challenge.value)
-    // The old record is still in DNS, and proves nothing any more.
+    // The old record is still in DNS but no longer verifies.
     const again = await first.verify()
     assert.equal(again.status, 400)
     assert.equal((await second.read()).verified, true)
@@ -72,7 +72,7 @@ onBothEngines(
     const first = await claim(dns, call, name)
     await first.prove()
     assert.equal((await call('DELETE', `/v9/projects/web/domains/${name}`)).status, 200)
-    // As 30 days later: until then the account's own proof speaks, without a look at DNS.
+    // Simulates 30 days later: until then the released verification counts, without a DNS lookup.
     deps.clock.set(deps.clock.now() + 30 * 86_400_000)
     const again = await claim(dns, call, name)
     assert.notEqual(again.challenge.value, first.challenge.value)
@@ -85,7 +85,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'when two accounts verify one name at once, one holds it in the end and never both',
+  'when two accounts verify one name at once, exactly one holds it',
   async ({ call, user, deps }) => {
     const eve = await user('eve')
     for (let round = 0; round < iterations(8, 40); round++) {

@@ -1,4 +1,4 @@
-/** Who may change domains, and when nobody may. */
+/** Who can change domains, and when no caller can. */
 import assert from 'node:assert/strict'
 import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'

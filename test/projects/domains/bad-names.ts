@@ -1,4 +1,4 @@
-/** What is no domain name, one line per reason and disguise. */
+/** Texts that are not domain names, one line per reason and disguise. */
 export const BAD = [
   '',
   '.',

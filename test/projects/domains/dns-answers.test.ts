@@ -1,4 +1,4 @@
-/** What each name server says of the record that proves a domain. docs/domains.md. */
+/** What each name server returns for the challenge record of a domain. docs/domains.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
@@ -12,7 +12,7 @@ after(() => Promise.all([first.close(), second.close()]))
 const nobody = `127.0.0.1:${await freePort()}`
 
 onBothEngines(
-  'each name server is asked by itself, and the page shows what it has; a verified domain asks nobody',
+  'each name server is queried separately and its records are shown; a verified domain causes no query',
   async (world) => {
     for (const { zones } of [first, second]) zones.clear()
     await seedProject(world, 'web')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { onBothEngines } from '../../support/world.ts'
 import { events, named, seedDomains } from '../../support/worlds/domain-world.ts'
 
-onBothEngines('an added domain is answered as it is read, and gives an event', async (world) => {
+onBothEngines('adding a domain returns the same as reading it, and emits an event', async (world) => {
   const { call } = world
   const project = await seedDomains(world, [])
   const { status, body } = await call('POST', '/v10/projects/web/domains', {

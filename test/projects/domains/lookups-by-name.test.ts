@@ -11,7 +11,7 @@ const ASKED_OTHERWISE: Record<string, string> = {
   getDomainConfig: 'invalid_domain',
 }
 
-onBothEngines('a name that cannot be a domain is 404 wherever a domain is looked up by it', async (world) => {
+onBothEngines('a name that cannot be a domain returns 404 wherever a domain is looked up by it', async (world) => {
   const samples = await seedSamples(world)
   const routes = PUBLIC.filter(({ path }) => path.includes(':domain'))
   assert.ok(routes.length >= 12, `${routes.length} routes`)

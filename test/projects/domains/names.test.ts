@@ -53,7 +53,7 @@ for (const [said, [name, apex]] of Object.entries(GOOD)) {
 }
 
 for (const said of BAD) {
-  test(`${JSON.stringify(said.slice(0, 60))} is no domain`, () => {
+  test(`${JSON.stringify(said.slice(0, 60))} is not a domain`, () => {
     assert.throws(
       () => canonicalName(said, settings),
       (error) => error instanceof Refusal && error.key === 'invalid_domain',
@@ -93,7 +93,7 @@ test('a name that cannot be a domain is refused with the reason, and long names 
   )
 })
 
-test('a platform suffix under which others register names is refused with what to set', () => {
+test('a platform suffix under which others register names is refused with the setting to change', () => {
   const refused = (suffix: string, sentence: RegExp, env: Record<string, string> = {}) =>
     assert.throws(
       () => mustOwnSuffix(readConfig({ BERTH_PLATFORM_SUFFIX: suffix, ...env }).domains),
@@ -111,7 +111,7 @@ test('a platform suffix under which others register names is refused with what t
     mustOwnSuffix(readConfig(env).domains)
 })
 
-test('special-use names are taken where the operator says so, and so are names under the platform suffix', () => {
+test('special-use names are accepted where the operator allows them, and so are names under the platform suffix', () => {
   const allowed = readConfig({ BERTH_SPECIAL_USE_DOMAINS: 'test, internal' }).domains
   assert.equal(canonicalName('foo.test', allowed), 'foo.test')
   assert.equal(canonicalName('a.b.internal', allowed), 'a.b.internal')
@@ -121,14 +121,14 @@ test('special-use names are taken where the operator says so, and so are names u
   assert.throws(() => canonicalName('web.localhost', platform))
 })
 
-test('what East Asian keyboards write for a dot is one', () => {
+test('the full stops of East Asian keyboards count as dots', () => {
   for (const dot of ['。', '．', '｡']) {
     assert.equal(canonicalName(`例え${dot}jp`, settings), 'xn--r8jz45g.jp')
     assert.equal(canonicalName(`*${dot}example${dot}com${dot}`, settings), '*.example.com')
   }
 })
 
-test('10,000 spellings of names lead to one form each or are refused', () => {
+test('10,000 spellings of names resolve to one form each or are refused', () => {
   const spell = [
     (name: string) => name.toUpperCase(),
     (name: string) => `${name}.`,
@@ -162,7 +162,7 @@ test('the wildcards over a name are all those that cover it', () => {
   assert.deepEqual(wildcardsOver('*.example.com'), [])
 })
 
-test('one label under the suffix of the platform is free to whoever comes first; a wildcard, a deeper name and the suffix are not', () => {
+test('one label under the platform suffix goes to the first account; a wildcard, a deeper name and the suffix do not', () => {
   const free = (name: string) => isPlatformName(name, { platformSuffix: 'apps.example.net' })
   assert.equal(free('one.apps.example.net'), true)
   for (const name of ['*.apps.example.net', 'a.one.apps.example.net', 'apps.example.net', 'oneapps.example.net'])

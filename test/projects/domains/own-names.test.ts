@@ -1,4 +1,4 @@
-/** Names by which Berth itself is reached are nobody's to claim. docs/domains.md: Berth's own names. */
+/** The names of Berth itself cannot be claimed. docs/domains.md: Berth's own names. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { newHome, runUntilExit } from '../../support/process.ts'
@@ -11,7 +11,7 @@ const dns = await startDnsServer()
 after(() => dns.close())
 
 onBothEngines(
-  'the names by which Berth is reached are refused wherever a domain is taken, under the suffix too',
+  'the names of Berth itself are refused wherever a domain is added, also under the platform suffix',
   async (world) => {
     const web = await seedWebProject(world, [])
     const mine = await verifyAllClaims(dns, world.call, 'mine')
@@ -49,7 +49,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an apex by which Berth is reached is not added to an account, nor proven where it was claimed before',
+  'an apex of a name of Berth is not added to an account, nor verified where it was claimed before',
   async (world) => {
     const mine = await verifyAllClaims(dns, world.call, 'mine')
     const { ownNames } = world.deps.config.domains

@@ -61,7 +61,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a chain of redirects has an end', async (world) => {
+onBothEngines('a chain of redirects has a limit', async (world) => {
   const names = Array.from({ length: 13 }, (_, at) => `d${at}.example.com`)
   await seedDomains(world, names)
   const statuses = []

@@ -1,4 +1,4 @@
-/** Who is verified at once, who must prove, who is refused: the rules of docs/spec/decisions.md: Domains. */
+/** Which names are verified at once, which need verification, and which are refused: docs/spec/decisions.md: Domains. */
 
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
@@ -15,7 +15,7 @@ const settings = { BERTH_DNS_SERVERS: dns.address }
 const DAY_MS = 24 * 60 * 60_000
 
 onBothEngines(
-  'names under an apex that the account has proven are verified at once, on all its projects; other accounts prove',
+  'names under a verified apex of the account are verified at once, on all its projects, but not for other accounts',
   async (world) => {
     const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
@@ -35,19 +35,19 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a proof outlives its last name by 30 days, so that one that is removed and added again is served at once',
+  'a verification outlives its last name by 30 days, so a name that is removed and added again is served at once',
   async (world) => {
     const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     await mine.add(apex)
-    assert.equal((await mine.add(`www.${apex}`)).body.verified, false, 'a claim proves nothing')
+    assert.equal((await mine.add(`www.${apex}`)).body.verified, false, 'a claim verifies nothing')
     await mine.remove(`www.${apex}`)
     await mine.remove(apex)
     assert.equal((await mine.add(apex)).body.verified, false, 'nor does one that was removed')
     await mine.proveAdded(apex)
     assert.equal((await mine.add(`api.${apex}`)).body.verified, true)
     for (const name of [apex, `api.${apex}`]) await mine.remove(name)
-    assert.equal((await theirs.add(apex)).body.verified, false, 'it speaks for nobody else')
+    assert.equal((await theirs.add(apex)).body.verified, false, 'it counts for no other account')
     assert.equal((await mine.add(apex)).body.verified, true)
     await mine.remove(apex)
     const { clock } = world.deps
@@ -61,7 +61,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a released proof ends when another account proves the apex, when the account gives the apex up, and by its sweep',
+  'a released verification ends when another account verifies the apex, when the account removes the apex, and in its sweep',
   async (world) => {
     const [mine, theirs] = await seedTwoAccounts(dns, world)
     const [proven, givenUp, old] = [freshApex(), freshApex(), freshApex()]
@@ -79,14 +79,14 @@ onBothEngines(
     const sweep = (days: number) =>
       world.operator('POST', '/operator/v1/timers/released-proofs/run', { now: Date.now() + days * DAY_MS })
     assert.deepEqual((await sweep(29)).body, { swept: 0 })
-    assert.deepEqual((await sweep(31)).body, { swept: 2 }, 'mine of the old one, theirs of the proven one')
+    assert.deepEqual((await sweep(31)).body, { swept: 2 }, 'mine for the old apex, theirs for the newly verified one')
     assert.equal((await mine.add(old)).body.verified, false)
   },
   settings,
 )
 
 onBothEngines(
-  'a removed project releases the proofs of its names, but not of names that came by a transfer',
+  'deleting a project releases the verifications of its names, except of names that it received in a transfer',
   async (world) => {
     const [mine] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
@@ -105,7 +105,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the latest proof of an apex speaks for it: a former owner gets no further names without DNS',
+  'only the latest account to verify an apex holds it: a former owner gets no further names without DNS',
   async (world) => {
     const [previous, present] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
@@ -114,10 +114,14 @@ onBothEngines(
     world.deps.clock.set(world.deps.clock.now() + 1)
     await present.prove(apex)
     assert.equal((await previous.read(apex)).verified, false)
-    assert.equal((await previous.read(`www.${apex}`)).verified, true, 'what was not proven away stays')
+    assert.equal(
+      (await previous.read(`www.${apex}`)).verified,
+      true,
+      'a name that the other account did not verify stays',
+    )
     assert.equal((await previous.add(`login.${apex}`)).body.verified, false)
     assert.equal((await present.add(`mail.${apex}`)).body.verified, true)
-    // What the former owner still holds changes hands by a proof, not by a claim.
+    // A name that the former owner still holds is reassigned by a verification, not by a claim.
     assert.equal((await present.add(`www.${apex}`)).body.verified, false)
     await present.proveAdded(`www.${apex}`)
     assert.equal((await previous.read(`www.${apex}`)).verified, false)
@@ -161,7 +165,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a claim made before the other name was verified meets the conflict when it is verified, and keeps its challenge',
+  'a claim from before the other name was verified gets the conflict on verifying, and keeps its challenge',
   async (world) => {
     const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
@@ -171,7 +175,7 @@ onBothEngines(
     dns.zones.set(`_berth.${apex}`, { txt: [[claimed.verification[0].value]] })
     assertRefused(await theirs.verify(`*.${apex}`), 409, 'conflict_with_verified_domain')
     assert.deepEqual(await theirs.read(`*.${apex}`), claimed)
-    // The way out that the message names: prove the name itself first.
+    // The error message gives the solution: verify the name itself first.
     await theirs.add(`x.${apex}`)
     await theirs.proveAdded(`x.${apex}`)
     await theirs.proveAdded(`*.${apex}`)
@@ -188,7 +192,7 @@ onBothEngines('a name is on one project of an account: again 400, elsewhere 409 
   const elsewhere = await second.add(name)
   assertRefused(elsewhere, 409, 'domain_already_in_use')
   assert.equal(elsewhere.body.error.projectId, added.body.projectId)
-  // A token that is limited to the second project is not told of the first.
+  // A token limited to the second project does not see the first.
   const secondId = (await mine.call('GET', '/v9/projects/second')).body.id
   const narrow = await world.token({ projectIds: [secondId] })
   const hidden = await narrow.try('POST', '/v10/projects/second/domains', { name })
@@ -246,7 +250,7 @@ onBothEngines(
     assert.equal(added.status, 200)
     assert.equal(added.body.verified, false)
 
-    // And the other way round: the team holds, the person asks.
+    // The reverse: the team holds the name and the user adds it.
     const other = freshApex()
     const onTeam = await call('POST', `/v10/projects/teamweb/domains${team}`, { name: other })
     dns.zones.set(`_berth.${other}`, { txt: [[onTeam.body.verification[0].value]] })

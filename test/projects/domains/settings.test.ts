@@ -1,4 +1,4 @@
-/** What the operator decides about names: proof, the platform suffix, denied domains, the challenge. */
+/** Settings of the operator for names: verification, the platform suffix, denied domains, the challenge. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
@@ -10,7 +10,7 @@ after(() => dns.close())
 const settings = { BERTH_DNS_SERVERS: dns.address }
 
 onBothEngines(
-  'names directly under the platform suffix need no proof and go to the first account that adds them',
+  'names directly under the platform suffix require no verification and go to the first account that adds them',
   async (world) => {
     const [mine, theirs] = await seedTwoAccounts(dns, world)
     const added = await mine.add('web.apps.example.net')
@@ -20,7 +20,7 @@ onBothEngines(
     assert.equal(taken.body.error.domain, 'web.apps.example.net')
     for (const name of ['apps.example.net', '*.apps.example.net', 'a.b.apps.example.net', '*.web.apps.example.net'])
       assertRefused(await theirs.add(name), 409, 'domain_not_allowed')
-    // It proves nothing about the domain that the suffix lies under.
+    // It does not verify the parent domain of the suffix.
     assert.equal((await mine.add('www.example.net')).body.verified, false)
     assert.equal((await mine.remove('web.apps.example.net')).status, 200)
     assert.equal((await theirs.add('web.apps.example.net')).body.verified, true)
@@ -29,7 +29,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'of many accounts that ask for one platform name at once one has it',
+  'of many accounts that add one platform name at once exactly one gets it',
   async (world) => {
     const accounts: Awaited<ReturnType<typeof verifyAllClaims>>[] = []
     for (let at = 0; at < 8; at++) accounts.push(await verifyAllClaims(dns, (await world.user(`u${at}`)).call, 'p'))
@@ -50,7 +50,7 @@ onBothEngines(
       assertRefused(await mine.add(name), 409, 'domain_not_allowed')
     for (const name of ['notdenied.com', 'example.org', 'www.example.org'])
       assert.equal((await mine.add(name)).status, 200)
-    // Denied after it was claimed: the service was started anew with another list.
+    // Denied after it was claimed, as after a restart with another list.
     world.deps.config.domains.denied.push('notdenied.com')
     const [challenge] = (await mine.read('notdenied.com')).verification
     dns.zones.set(challenge.domain, { txt: [[challenge.value]] })
@@ -74,7 +74,7 @@ onBothEngines(
     assert.equal((await mine.add(`mail.${apex}`)).body.verified, false)
     assert.equal((await theirs.add(`blog.${apex}`)).body.verified, true)
 
-    // What was had without proof is no proof: it gives way to nobody else's names, and counts for none of its own.
+    // A name assigned without verification does not count as verified, neither against other accounts nor for its own.
     const other = freshApex()
     await mine.add(`a.${other}`)
     assert.equal((await theirs.add(`b.${other}`)).body.verified, false)

@@ -1,4 +1,4 @@
-/** `.env` text: what dotenv's users expect of it, and bad lines told by number. */
+/** `.env` text: dotenv compatibility, and bad lines reported by number. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseEnv } from 'node:util'
@@ -36,7 +36,7 @@ const CASES: [string, Record<string, string>][] = [
 ]
 
 for (const [text, expected] of CASES) {
-  test(`${JSON.stringify(text)} is read as people expect`, () => {
+  test(`${JSON.stringify(text)} is read as users expect`, () => {
     assert.deepEqual(values(text), expected)
     // The platform's own parser agrees, where it reads the text at all.
     if (!text.startsWith('\uFEFF')) assert.deepEqual({ ...parseEnv(text) }, expected)
@@ -72,7 +72,7 @@ const WORST: Record<string, string> = {
 }
 
 for (const [name, text] of Object.entries(WORST)) {
-  test(`a text that a stranger sends is read as far as it could be taken: ${name} (a bound on time)`, () => {
+  test(`a text of an attacker is parsed within a limit: ${name} (a bound on time)`, () => {
     const began = process.threadCpuUsage()
     const { entries, bad } = parseDotenv(text, { lines: 80_000, variables: 1000 })
     const { user, system } = process.threadCpuUsage(began)
@@ -82,7 +82,7 @@ for (const [name, text] of Object.entries(WORST)) {
   })
 }
 
-test('a text has at most so many lines, and whoever sends more is told', () => {
+test('a text has a limit of lines, and a longer one is refused with the limit', () => {
   const { entries, bad } = parseDotenv('\n\nA=1\n\nB=2', { lines: 4, variables: 10 })
   assert.deepEqual(entries, [{ key: 'A', value: '1', line: 3 }])
   assert.deepEqual(bad, [{ line: 5, message: 'is beyond the 4 lines that a text may have' }])

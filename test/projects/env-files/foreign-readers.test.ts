@@ -60,7 +60,7 @@ test('generated variables, written, are read back to the same values by every re
   )
 })
 
-/** What a shell has of each set after it read its text, all of them by one shell that begins anew for each. */
+/** The values that a shell has after it read each text. One shell process reads all of them, each in a new environment. */
 function readByShell(t: TestContext, shell: string, sets: { text: string; keys: string[] }[]): string[][] {
   const folder = mkdtempSync(join(tmpdir(), 'berth-env-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -100,7 +100,7 @@ test('a shell reads generated variables back to the same values, unless the text
   for (const [at, { given, text }] of sets.entries()) assert.deepEqual(read[at], Object.values(given), text)
 })
 
-test('a text with a value that a shell would change or run says so first, and names it', () => {
+test('a text with a value that a shell would change or run starts with a warning that names it', () => {
   const text = writeDotenv({ A: 'plain', B: `it's "$(id)"`, C: 'D:\\' }, [])
   assert.match(text, /^# Not for a shell, which would change or run the values of B, C\n/)
   const many = writeDotenv(Object.fromEntries([...'ABCDEF'].map((name) => [name, `'"${name}`])), [])
@@ -120,7 +120,7 @@ for (const [what, left, why] of [
   ['all three quotes', '\'"`', 'all three kinds of quotes'],
   ['a backslash at its end, and what only quotes carry', '#\\', 'a backslash at its end'],
 ] as const) {
-  test(`a value with ${what} is left out, and the comment in its place says why`, () => {
+  test(`a value with ${what} is left out, and a comment in its place gives the reason`, () => {
     const text = writeDotenv({ A: left, B: 'x' }, [])
     for (const [name, read] of READERS) assert.deepEqual(read(text), { B: 'x' }, name)
     assert.match(text, new RegExp(`^# A is left out: .*${why}`, 'm'))

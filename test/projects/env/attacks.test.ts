@@ -23,7 +23,7 @@ async function web(world: World, items: object[]) {
   return { owner, developer: of(user.call) }
 }
 
-onBothEngines('pulling preview does not tell what production shares with it', async (world) => {
+onBothEngines('pulling preview does not reveal which values it shares with production', async (world) => {
   const { owner, developer } = await web(world, [
     { ...SECRET, key: 'PP', value: 'prod-secret', target: ['production', 'preview'] },
     { ...SECRET, key: 'OPEN', value: 'open', type: 'plain', target: ['production', 'preview'] },
@@ -49,7 +49,7 @@ onBothEngines('pulling preview does not tell what production shares with it', as
 
 const FILE = '/v1/projects/web/env'
 
-onBothEngines('a dry run does not tell whether a guess at a production value is right', async (world) => {
+onBothEngines('a dry run does not reveal whether a guessed production value is right', async (world) => {
   const shared = { ...SECRET, target: ['production', 'preview'] }
   const { owner, developer } = await web(world, [
     { ...shared, key: 'PP', value: 'right' },
@@ -95,7 +95,7 @@ onBothEngines('a .env text keeps the types that are there, and sensitive above a
       'NEW preview': 'plain',
     })
   }
-  // The type of the query is for what is new, so it is no fault where nothing is.
+  // The type in the query applies to new variables; without new ones it is not an error.
   const kept = await owner('PUT', `${FILE}?target=development&type=sensitive`, 'E=6')
   assert.equal(kept.status, 200, kept.text)
   const replaced = await owner('POST', `${FILE}?upsert=true`, { ...SECRET, key: 'S', value: 'x', type: 'plain' })
@@ -137,7 +137,7 @@ onBothEngines('an exported text that is put back with replace removes nothing', 
   assert.deepEqual(less.body.plan.removed, ['EVEN'])
 })
 
-onBothEngines('limits hold before ids are made one, and for the branch of a pull', async (world) => {
+onBothEngines('limits are checked before ids are deduplicated, and on the branch of a pull', async (world) => {
   const { owner } = await web(world, [])
   const many = await owner.try('DELETE', FILE, { ids: Array(1001).fill('env_unknown') })
   assert.equal(many.status, 400)

@@ -94,7 +94,7 @@ test('a transaction that lost three races runs alone: no other begins meanwhile,
   over = true
   await others
   assert.deepEqual([value, lost, said], ['done', 3, [false, false, false, true]])
-  assert.equal(met, 0, 'others that ran beside it')
+  assert.equal(met, 0, 'concurrent runs of other accounts')
 })
 
 /** One of an owner that loses its first races, and then runs for so long as `end` lets it. */
@@ -109,7 +109,7 @@ function openLoser(races: RetryTransaction, owner: string, losses: number) {
   return { began: began.promise, end: end.resolve, done, attempts: () => attempts }
 }
 
-test('whoever lost a race waits for losers of the same account, and for those of no other', async () => {
+test('a retry waits for other retries of its account, but not for those of another account', async () => {
   const races = createRetries(() => {})
   const first = openLoser(races, 'one', 1)
   await first.began

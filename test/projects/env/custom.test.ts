@@ -79,7 +79,7 @@ async function mustAddUp({ deps }: Pick<World, 'deps'>): Promise<void> {
   assert.deepEqual(taken.map((row) => `${row.env_id} ${row.target}`).sort(), wanted.sort())
 }
 
-onBothEngines('a variable is had in custom environments, alone or beside others, in every answer', async (world) => {
+onBothEngines('a variable in custom environments, alone or with others, appears in every response', async (world) => {
   const { staging, qa } = await open(world)
   const alone = await put(world.call, { ...SECRET, target: [], customEnvironmentIds: [staging] })
   const bare = await put(world.call, { ...SECRET, target: null, value: 'q', customEnvironmentIds: ['qa'] })
@@ -156,7 +156,7 @@ onBothEngines('an environment that the project does not have is refused, whereve
   assert.equal((await world.call('GET', URL)).body.envs.length, 1)
 })
 
-onBothEngines('a place in a custom environment is taken once, and upsert takes it over', async (world) => {
+onBothEngines('a slot in a custom environment is taken once, and upsert overwrites its variable', async (world) => {
   const { staging, qa } = await open(world)
   const body = { ...SECRET, target: [], customEnvironmentIds: [staging] }
   const answers = await Promise.all(Array.from({ length: 20 }, () => world.call.try('POST', URL, body)))
@@ -164,7 +164,7 @@ onBothEngines('a place in a custom environment is taken once, and upsert takes i
   const refused = answers.find(({ status }) => status === 403)!.body.error
   const { id } = answers.find(({ status }) => status === 201)!.body.created
   assert.deepEqual([refused.code, refused.envVarId, ...places(refused)], ['ENV_ALREADY_EXISTS', id, [], [staging]])
-  // Beside it, the same key elsewhere.
+  // The same key in another environment too.
   const wide = await put(world.call, { ...SECRET, value: 'wide', target: ['preview'], customEnvironmentIds: [qa] })
   const conflict = await world.call.try('PATCH', `${URL}/${wide}`, { customEnvironmentIds: [qa, staging] })
   assert.deepEqual(
@@ -265,7 +265,7 @@ onBothEngines('each custom environment has a limit of its own', async (world) =>
 })
 
 onBothEngines(
-  'variables of a removed environment stay without it, or are removed when the request asks for that',
+  'variables of a removed environment stay without it, or are removed if the request says so',
   async (world) => {
     const { staging, qa } = await open(world)
     const alone = await put(world.call, { ...SECRET, target: [], customEnvironmentIds: [staging] })
@@ -283,7 +283,7 @@ onBothEngines(
       assert.equal('TOKEN' in (await pulled(world.call, target)), false, target)
     }
     await mustAddUp(world)
-    // It is brought back by being given a place, or deleted; until then it is in nobody's way.
+    // It gets an environment again or is deleted; until then it conflicts with no other variable.
     assert.deepEqual(told(await world.call.try('PATCH', `${URL}/${alone}`, { comment: 'c' })), [400, 'MISSING_TARGET'])
     await put(world.call, { ...SECRET, target: ['preview'] })
     assert.deepEqual(places((await world.call('PATCH', `${URL}/${alone}`, { customEnvironmentIds: [qa] })).body), [
@@ -312,7 +312,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('as many variables may be without an environment as in one, and no more', async (world) => {
+onBothEngines('the limit of variables without an environment is the limit of one environment', async (world) => {
   const { staging, qa } = await open(world)
   const items = (customEnvironmentIds: string[]) =>
     Array.from({ length: 600 }, (_, at) => ({
@@ -336,7 +336,7 @@ onBothEngines('as many variables may be without an environment as in one, and no
   await mustAddUp(world)
 })
 
-onBothEngines('a variable that is made while its environment is removed is in none that is gone', async (world) => {
+onBothEngines('a variable created during the removal of its environment is not left in it', async (world) => {
   await open(world)
   for (let round = 0; round < 5; round++) {
     const customEnvironmentIds = [await environment(world.call, { slug: `round${round}` })]
@@ -352,7 +352,7 @@ onBothEngines('a variable that is made while its environment is removed is in no
 })
 
 onBothEngines(
-  'a new environment begins with copies of another, sealed anew and write-only where they were',
+  'a new environment can start with copies of another, newly encrypted, write-only where the originals are',
   async (world) => {
     const { staging } = await open(world)
     const rest = { target: ['preview'], customEnvironmentIds: [staging] }
@@ -388,7 +388,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a person copies no variables out of production without the right to read them there', async (world) => {
+onBothEngines('a user copies no variables out of production without the right to read them there', async (world) => {
   const { teamId } = world.credentials
   const query = `?teamId=${teamId}`
   await open(world, query)
@@ -440,7 +440,7 @@ onBothEngines('a developer works on a custom environment as on preview, and a vi
 })
 
 onBothEngines(
-  'removing an environment deletes variables only where the caller may change all that are in it',
+  'removing an environment deletes variables only where the caller can change all of them',
   async (world) => {
     const { teamId } = world.credentials
     const query = `?teamId=${teamId}`

@@ -15,7 +15,7 @@ async function project({ call }: Pick<World, 'call'>, name = 'web') {
 
 const names = (envs: { key: string }[]) => envs.map(({ key }) => key).sort()
 
-onBothEngines('a single body is answered with one variable, whole', async (world) => {
+onBothEngines('a single body returns one complete variable', async (world) => {
   const { url } = await project(world)
   const made = await world.call('POST', url, { ...SECRET, comment: 'for the API' })
   assert.equal(made.status, 201)
@@ -41,7 +41,7 @@ onBothEngines('a single body is answered with one variable, whole', async (world
   assert.deepEqual(made.body.failed, [])
 })
 
-onBothEngines('an array is answered with what was created and what failed, in order', async (world) => {
+onBothEngines('an array returns what was created and what failed, in order', async (world) => {
   const { url } = await project(world)
   await world.call('POST', url, PLAIN)
   const made = await world.call('POST', url, [SECRET, PLAIN, WRITE_ONLY, { ...SECRET, target: 'preview' }])
@@ -93,7 +93,7 @@ onBothEngines('an array needs a path of version 10 or more, or none', async (wor
   }
 })
 
-onBothEngines('a taken key, target and branch is 403 and says which variable has it', async (world) => {
+onBothEngines('a taken key, target and branch returns 403 and names the existing variable', async (world) => {
   const { url } = await project(world)
   const made = await world.call('POST', url, SECRET)
   const refused = await world.call.try('POST', url, { ...SECRET, target: ['preview', 'development'] })
@@ -111,7 +111,7 @@ onBothEngines('a taken key, target and branch is 403 and says which variable has
   assert.equal((await world.call('POST', url, { ...SECRET, target: ['development'] })).status, 201)
 })
 
-onBothEngines('a branch value stands beside the general preview value', async (world) => {
+onBothEngines('a branch value exists in addition to the general preview value', async (world) => {
   const { url } = await project(world)
   const general = { ...PLAIN, target: ['preview'] }
   for (const gitBranch of [null, 'feature/a', 'feature/b']) {
@@ -124,7 +124,7 @@ onBothEngines('a branch value stands beside the general preview value', async (w
   assert.deepEqual([envs.length, envs[0].gitBranch], [1, 'feature/a'])
 })
 
-onBothEngines('what each type shows in every answer', async (world) => {
+onBothEngines('the fields of each type in every response', async (world) => {
   const { url } = await project(world)
   await world.call('POST', url, [PLAIN, SECRET, WRITE_ONLY, { ...SECRET, key: 'OLD', type: 'secret' }])
   await world.call('POST', url, { key: 'VERCEL_URL', value: 'VERCEL_URL', type: 'system', target: ['production'] })
@@ -169,7 +169,7 @@ onBothEngines('a value that is stored is the value that is read, to the byte', a
 })
 
 onBothEngines(
-  'target is taken bare or as a list and answered as a list; the type defaults to encrypted',
+  'target is accepted as a string or a list and returned as a list; the type defaults to encrypted',
   async (world) => {
     const { url } = await project(world)
     const bare = await world.call('POST', url, { key: 'A', value: '1', target: 'preview' })
@@ -179,7 +179,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('what clients send beside the specification is stored and echoed, or not looked at', async (world) => {
+onBothEngines('fields in addition to the specification are stored and echoed, or ignored', async (world) => {
   const { url } = await project(world)
   const contentHint = { type: 'redis-url', storeId: 'store_1' }
   const made = await world.call('POST', url, {
@@ -224,7 +224,7 @@ onBothEngines('the list pages with limit and until, and filters by target', asyn
   assert.deepEqual([whole.envs.length, whole.pagination], [26, { count: 26, next: null, prev: null }])
 })
 
-onBothEngines('an edit changes what it mentions, and the version says so', async (world) => {
+onBothEngines('an edit changes only the fields in its body, and increments the version', async (world) => {
   const { url } = await project(world)
   const { id } = (await world.call('POST', url, { ...SECRET, comment: 'c' })).body.created
   const edit = async (body: object) => (await world.call('PATCH', `/v9/projects/web/env/${id}`, body)).body
@@ -284,7 +284,7 @@ onBothEngines('a delete answers the variable without its value, and frees its pl
   assert.equal((await world.call('POST', url, SECRET)).status, 201)
 })
 
-onBothEngines('a batch delete removes what is there and names it', async (world) => {
+onBothEngines('a batch delete deletes existing variables and lists them', async (world) => {
   const { url } = await project(world)
   const other = await project(world, 'other')
   const { created } = (await world.call('POST', url, [PLAIN, SECRET, WRITE_ONLY])).body
@@ -357,7 +357,7 @@ onBothEngines('a removed project leaves no variable, history or key behind', asy
   }
 })
 
-onBothEngines('every request gives one event for its change, with key and target and never a value', async (world) => {
+onBothEngines('every request emits one event for its change, with key and target and never a value', async (world) => {
   const { url, id } = await project(world)
   const { created } = (await world.call('POST', url, [SECRET, WRITE_ONLY])).body
   await world.call('PATCH', `/v9/projects/web/env/${created[0].id}`, { value: 'hunter3' })
@@ -384,7 +384,7 @@ onBothEngines('every request gives one event for its change, with key and target
   assert.doesNotMatch(JSON.stringify(events), /hunter|never-again/)
 })
 
-onBothEngines('while a project is being transferred its variables stand still', async (world) => {
+onBothEngines('variables cannot change while their project is being transferred', async (world) => {
   const { url, id } = await project(world)
   const made = (await world.call('POST', url, PLAIN)).body.created
   await setInTransfer(world, id, 1)
@@ -411,7 +411,7 @@ onBothEngines('an account that owes something creates no variable', async (world
   assert.equal((await world.call.try('POST', url, PLAIN)).status, 402)
 })
 
-onBothEngines('1,000 variables are listed whole, and in clear where that is asked', async (world) => {
+onBothEngines('1,000 variables are listed completely, and decrypted when requested', async (world) => {
   await world.call('POST', '/v10/projects', { name: 'full' })
   const url = '/v10/projects/full/env'
   const items = Array.from({ length: 1000 }, (_, at) => {

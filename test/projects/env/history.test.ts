@@ -1,4 +1,4 @@
-/** What people ask for beside the specification: history with restore, `.env` in bulk, pull and export. */
+/** Features in addition to the specification: history with restore, `.env` imports, pull and export. */
 import assert from 'node:assert/strict'
 import { tamper } from '../../support/states.ts'
 import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
@@ -14,7 +14,7 @@ async function made({ call }: Pick<World, 'call'>, item: object = SECRET) {
   return { id, one: `/v1/projects/web/env/${id}` as const }
 }
 
-onBothEngines('the history says who changed which fields when, and never a value', async (world) => {
+onBothEngines('the history has the user, the fields and the time of each change, and never a value', async (world) => {
   const { one } = await made(world)
   await world.call('PATCH', one, { value: 'second-value', comment: 'rotated' })
   const other = await world.token({ scopes: ['read-write:global-project-env-vars'] })
@@ -112,7 +112,7 @@ onBothEngines('a restore into a taken place is 400, and a developer restores no 
 })
 
 onBothEngines(
-  'the history of a deleted variable keeps who changed it and when for 30 days, and no value',
+  'the history of a deleted variable keeps the user and the time of each change for 30 days, and no value',
   async (world) => {
     const { one } = await made(world)
     await world.call('PATCH', one, { value: 'second-value' })
@@ -140,7 +140,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('of a variable the last 100 versions are kept', async (world) => {
+onBothEngines('a variable keeps its last 100 versions', async (world) => {
   const { one } = await made(world)
   for (let at = 2; at <= 105; at++) await world.call('PATCH', one, { value: String(at) })
   const { history } = (await world.call('GET', `${one}/history`)).body
@@ -155,7 +155,7 @@ const shown = async (world: World, target: string) => {
   return Object.fromEntries(envs.map((env: { key: string; value: string }) => [env.key, env.value]))
 }
 
-onBothEngines('a .env text is merged, and the plan is what then happens', async (world) => {
+onBothEngines('a .env text is merged, and the result equals the plan', async (world) => {
   await made(world)
   await world.call('POST', URL, [
     { key: 'SAME', value: '1', type: 'plain', target: ['preview'] },
@@ -253,7 +253,7 @@ onBothEngines('a text that is wrong anywhere changes nothing, and every bad line
 })
 
 onBothEngines(
-  'what fits in the end fits, whatever the order; and a dry run refuses what would be refused',
+  'only the final size counts, in any order; and a dry run refuses what the import would refuse',
   async (world) => {
     await made(world)
     const kib = (count: number) => 'x'.repeat(count * 1024)
@@ -299,11 +299,11 @@ onBothEngines('an import with the digest of a plan is refused once the plan is a
   assert.deepEqual(told(stale), [409, 'conflict'])
   assert.equal((await world.call('GET', URL)).text, before, 'a refused import changes nothing')
 
-  // Somebody else writes another value: the keys of the plan stay, and what it would write over is another value.
+  // Another user changes a value: the keys of the plan stay, but it would overwrite another value.
   await put(world, 'target=preview', 'TOKEN=of somebody else')
   assert.deepEqual(told(await put(world, `target=preview&planDigest=${planDigest}`, body)), [409, 'conflict'])
   const second = await of('target=preview')
-  // What is elsewhere is no part of it.
+  // A change to another environment is not part of the plan.
   await world.call('POST', URL, { key: 'ELSEWHERE', value: '1', target: ['preview'] })
   await world.call('POST', URL, { key: 'NEW', value: '1', target: ['development'] })
   assert.equal((await put(world, `target=preview&planDigest=${second}`, body)).status, 200)
@@ -322,7 +322,7 @@ onBothEngines('a long import that was planned before its transaction keeps to th
   assert.equal((await put(world, `target=preview&planDigest=${again.planDigest}`, body)).status, 200)
 })
 
-onBothEngines('a sensitive variable is never said to be unchanged: a guess learns nothing', async (world) => {
+onBothEngines('a sensitive variable is never reported as unchanged, so a guess learns nothing', async (world) => {
   await made(world, { key: 'S', value: 'guess', type: 'sensitive', target: ['preview'] })
   const { plan } = (await put(world, 'target=preview&dryRun=1', 'S=guess')).body
   assert.deepEqual(plan, { created: [], updated: ['S'], removed: [], unchanged: [] })
@@ -332,7 +332,7 @@ onBothEngines('a sensitive variable is never said to be unchanged: a guess learn
 })
 
 onBothEngines(
-  'a pull gives the values of a target, the branch over the general ones, and names what it leaves out',
+  'a pull returns the values of a target, branch values over general ones, and lists the omitted keys',
   async (world) => {
     await made(world)
     const project = (await world.call('GET', '/v9/projects/web')).body.id
@@ -402,7 +402,7 @@ onBothEngines('a pull needs the right to read values, and for production the rig
 })
 
 onBothEngines(
-  'a pull with a value that does not open fails, rather than leave it out (logs a fault)',
+  'a pull with a value that does not decrypt fails, instead of omitting it (logs an error)',
   async (world) => {
     await made(world)
     await tamper(world, 'env_var', { sealed_value: 'v1.x.y' })

@@ -5,7 +5,7 @@ import { onBothEngines } from '../../support/world.ts'
 import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 onBothEngines(
-  'a variable that an integration made carries its name and logo wherever it is answered',
+  'a variable of an integration has the name and logo of the integration in every response',
   async (world) => {
     const { teamId } = world.credentials
     const query = `?teamId=${teamId}`

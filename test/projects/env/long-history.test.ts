@@ -26,7 +26,7 @@ async function openProject(world: World, name: string): Promise<{ id: string; id
   return { id, ids: rows.map((row) => row.env_id) }
 }
 
-/** Runs `work` and gives the most rows of the history that a statement of it changed; SQLite alone tells. */
+/** Runs `work` and returns the highest number of history rows that one statement changed; only SQLite reports it. */
 async function mostAtOnce(work: () => Promise<unknown>): Promise<number> {
   const { run } = StatementSync.prototype
   let most = 0

@@ -1,4 +1,4 @@
-/** Many variables are planned before their transaction: what changes in between counts, and the plan is made anew. docs/variables.md: Rationale. */
+/** Large imports are planned before their transaction: a change in between counts, and the plan is rebuilt. docs/variables.md: Rationale. */
 import assert from 'node:assert/strict'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -101,7 +101,7 @@ onBothEngines('an upsert sees changes, removals and creations from before its tr
 })
 
 onBothEngines(
-  'a place that is taken before the transaction begins fails in a create, and the others stand',
+  'a slot that is taken before the transaction begins fails in a create, and the others succeed',
   async (world) => {
     const id = await web(world)
     let taken = ''
@@ -123,7 +123,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a data key that is made before the transaction begins is taken', async (world) => {
+onBothEngines('a data key that is created before the transaction begins is used', async (world) => {
   await web(world)
   before(world, async () => {
     const { id } = (await world.call('POST', URL, items('mine')[0])).body.created
@@ -139,7 +139,7 @@ onBothEngines('a data key that is made before the transaction begins is taken', 
   )
 })
 
-onBothEngines('a right that ends, or a rule that begins, before the transaction begins counts', async (world) => {
+onBothEngines('a permission revoked, or a rule added, before the transaction begins counts', async (world) => {
   const { teamId } = world.credentials
   const team = `teamId=${teamId}`
   await world.call('POST', `/v10/projects?${team}`, { name: 'web' })
@@ -180,7 +180,7 @@ onBothEngines('an import and a copy see changes from before their transaction', 
 })
 
 onBothEngines(
-  'variables that are planned and then stored are counted once against what an account may write',
+  'variables that are planned and then stored count once against the write limit',
   async (world) => {
     await web(world)
     before(world, () => world.call.try('POST', URL, { ...items('y')[0], key: 'OTHER' }))

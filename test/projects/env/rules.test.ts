@@ -288,7 +288,7 @@ onBothEngines('50 simultaneous upserts leave one variable, and it keeps its id',
   )
 })
 
-onBothEngines('50 simultaneous creates of different keys in one project all stand', async (world) => {
+onBothEngines('50 simultaneous creates of different keys in one project all succeed', async (world) => {
   await web(world)
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, at) => world.call.try('POST', URL, { ...PLAIN, key: `K${at}` })),
@@ -383,7 +383,7 @@ onBothEngines('a viewer reads names and never a decrypted value, and writes noth
   assert.equal((await stranger.call.try('GET', url)).status, 403)
 })
 
-onBothEngines('a token with project-env-vars alone sees and changes only the variables that it made', async (world) => {
+onBothEngines('a token with project-env-vars alone sees and changes only variables that it created', async (world) => {
   await web(world)
   assert.equal((await world.call('POST', URL, PLAIN)).status, 201)
   const { call, installationId } = await seedInstallation(world, {}, { teamId: undefined })
@@ -424,7 +424,7 @@ onBothEngines('a token with project-env-vars alone sees and changes only the var
   assert.deepEqual(told(full), [403, 'forbidden'])
 })
 
-onBothEngines('what another account owns does not exist', async (world) => {
+onBothEngines('variables of another account do not exist for the caller', async (world) => {
   await web(world)
   const { id } = (await world.call('POST', URL, PLAIN)).body.created
   const stranger = await world.user('stranger')

@@ -24,7 +24,7 @@ async function create(call: Call, body: object, query = ''): Promise<string> {
 const told = ({ status, body }: ApiResponse) => [status, body.error?.code]
 const slugs = (environments: { slug: string }[]) => environments.map(({ slug }) => slug)
 
-onBothEngines('an environment is made, listed, got by slug and id, changed and removed', async (world) => {
+onBothEngines('an environment is created, listed, read by slug and id, changed and removed', async (world) => {
   const projectId = await web(world)
   assert.deepEqual((await world.call('GET', URL)).body, { environments: [], accountLimit: { total: 12 } })
   const made = await world.call('POST', URL, {
@@ -124,11 +124,11 @@ onBothEngines('an invalid environment is 400 or 409, and nothing is written', as
     assert.deepEqual(told(await world.call.try('POST', URL, body)), [400, 'bad_request'], JSON.stringify(body))
   }
   assert.equal((await world.call('GET', '/v9/projects/web')).text, before)
-  // Its own slug is not taken by itself.
+  // An environment does not conflict with its own slug.
   assert.equal((await world.call('PATCH', `${URL}/staging`, { slug: 'staging' })).status, 200)
 })
 
-onBothEngines('of many simultaneous creates a slug is given once, and 12 are the most', async (world) => {
+onBothEngines('concurrent creates assign a slug once, and a project has at most 12 environments', async (world) => {
   await web(world)
   const same = await Promise.all(Array.from({ length: 20 }, () => world.call.try('POST', URL, { slug: 'staging' })))
   assert.deepEqual(same.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
@@ -143,7 +143,7 @@ onBothEngines('of many simultaneous creates a slug is given once, and 12 are the
   assert.deepEqual((await world.call('GET', URL)).body.environments, [])
 })
 
-onBothEngines('whoever may change the project may change its environments, and others may not', async (world) => {
+onBothEngines('only a role that can change the project can change its environments', async (world) => {
   const { teamId } = world.credentials
   const team = (path: string) => `${path}?teamId=${teamId}`
   await world.call('POST', team('/v10/projects'), { name: 'web' })

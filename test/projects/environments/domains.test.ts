@@ -22,7 +22,7 @@ async function add({ call }: World, label: string, said: object) {
 }
 
 onBothEngines(
-  'a domain has an environment, named by id or slug, and serves nothing else beside it',
+  'a domain has one environment, named by id or slug, and serves only that one',
   async (world) => {
     const { call } = world
     await seedWebProject(world, ['one'])
@@ -54,7 +54,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'domains of an environment lead to its newest deployment, and to no other',
+  'domains of an environment point to its newest deployment, and to no other',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     const customEnvironmentId = await addEnvironment(world)
@@ -95,7 +95,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a deployment is of an environment of its project, is answered so, and is found by it',
+  'a deployment belongs to an environment of its project, shows it, and is found by it',
   async (world) => {
     const web = await seedWebProject(world, ['one'])
     const id = await addEnvironment(world)
@@ -145,7 +145,7 @@ onBothEngines(
     assert.deepEqual([await status('one'), await status('stage')], [200, 200])
     await world.call('POST', '/v1/projects/web/pause')
     assert.deepEqual([await status('one'), await status('stage')], [503, 200])
-    // Without a deployment to lead to, what the edge knows follows from the domain alone.
+    // Without a deployment, the edge derives its verdict from the domain alone.
     await world.call('PATCH', `${DOMAINS}/${at('stage')}`, { customEnvironmentId: null })
     assert.equal(await status('stage'), 503)
     await world.call('PATCH', `${DOMAINS}/${at('stage')}`, { customEnvironmentId })

@@ -76,7 +76,7 @@ onBothEngines('a GitHub repository is linked without a call, with numbers that s
   assert.deepEqual(await names('excludeRepos=1'), ['bare'])
 })
 
-onBothEngines('the name of a repository has 500 characters at the most, and one of GitLab 20 parts', async (world) => {
+onBothEngines('the name of a repository has at most 500 characters, and at GitLab 20 parts', async (world) => {
   const parts = (count: number) => Array.from({ length: count }, (_, at) => `g${at}`).join('/')
   const longest = `${'a'.repeat(250)}/${'b'.repeat(249)}`
   assert.equal((await create(world, 'long', 'github', longest)).status, 200)
@@ -85,7 +85,7 @@ onBothEngines('the name of a repository has 500 characters at the most, and one 
   refused(await create(world, 'deeper', 'gitlab', parts(21)), 400, 'bad_request')
 })
 
-onBothEngines('GitLab: the webhook is made with the account’s credential, and goes with the link', async (world) => {
+onBothEngines('GitLab: the webhook uses the account’s credential, and is deleted with the link', async (world) => {
   const ids = await withCredentials(world)
   const made = await create(world, 'web', 'gitlab', REPOS.gitlab)
   assert.equal(made.status, 200, made.text)
@@ -102,7 +102,11 @@ onBothEngines('GitLab: the webhook is made with the account’s credential, and 
   const unlinked = await world.call('DELETE', '/v9/projects/web/link')
   assert.deepEqual([unlinked.status, 'link' in unlinked.body], [200, false])
   assert.deepEqual(gitlab.hooks, [])
-  assert.equal((await world.call('DELETE', '/v9/projects/web/link')).status, 200, 'nothing to end is no fault')
+  assert.equal(
+    (await world.call('DELETE', '/v9/projects/web/link')).status,
+    200,
+    'removing a missing link is not an error',
+  )
   const relinked = await world.call('POST', '/v9/projects/web/link', { type: 'gitlab', repo: REPOS.gitlab })
   assert.deepEqual([relinked.body.link.projectId, gitlab.hooks.length], ['4711', 1])
   assert.equal((await world.call('DELETE', '/v9/projects/web')).status, 204)
@@ -128,7 +132,7 @@ onBothEngines('Bitbucket: the same, with a user name and an app password', async
   assert.deepEqual(bitbucket.hooks, [])
 })
 
-onBothEngines('without a credential, or where the provider says no, there is a 400 and no project', async (world) => {
+onBothEngines('without a credential, or when the provider refuses, a create returns 400', async (world) => {
   await withCredentials(world)
   const team = `teamId=${world.credentials.teamId}`
   for (const provider of ['gitlab', 'bitbucket'] as const) {
@@ -190,7 +194,7 @@ onBothEngines('a create that is refused after all takes its webhook back', async
 })
 
 onBothEngines(
-  'a link is ended before another is made; a provider that is away does not hold up its end',
+  'a link must be removed before another is created; an unavailable provider does not block the removal',
   async (world) => {
     await withCredentials(world)
     await create(world, 'web', 'gitlab', REPOS.gitlab)
@@ -262,7 +266,7 @@ onBothEngines('secrets of a provider are sealed, for their account and their pla
   assert.equal(/hunter2|shared-secret/.test(text) || /hunter2|shared-secret/.test(world.logged()), false)
 })
 
-onBothEngines('a sealed token that was put into another account opens for nobody (logs a fault)', async (world) => {
+onBothEngines('a sealed token copied to another account does not decrypt (logs an error)', async (world) => {
   await withCredentials(world)
   const { teamId } = world.credentials
   await tamper(world, 'git_credential', { account_id: teamId })

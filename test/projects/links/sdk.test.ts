@@ -15,7 +15,7 @@ type AnySdk = any
 const SDKS = { '1.1.0': Oldest, '1.6.3': Middle, '1.28.35': Newest } as const
 
 for (const [version, Sdk] of Object.entries(SDKS)) {
-  onBothEngines(`SDK ${version} makes and reads a link of every type, and bypass secrets`, async (world) => {
+  onBothEngines(`SDK ${version} creates and reads a link of every type, and bypass secrets`, async (world) => {
     await hosts.allow(world, world.credentials.userId)
     const { projects }: AnySdk = new Sdk({ serverURL: await world.listen(), bearerToken: world.credentials.token })
     for (const type of GIT_PROVIDERS) {
@@ -41,7 +41,7 @@ for (const [version, Sdk] of Object.entries(SDKS)) {
   })
 }
 
-onBothEngines('SDK 1.28.35 gives a project and takes it', async (world) => {
+onBothEngines('SDK 1.28.35 offers and accepts a transfer of a project', async (world) => {
   const serverURL = await world.listen()
   const taker = await world.user('taker')
   const giving: AnySdk = new Newest({ serverURL, bearerToken: world.credentials.token })

@@ -1,4 +1,4 @@
-/** Bypass secrets as the API serves them, and the table of who is let in. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets, Who passes a protection. */
+/** Bypass secrets in API responses, and the table of who is admitted. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets, Who passes a protection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -16,7 +16,7 @@ function refused(answer: ApiResponse, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body?.error.code], [status, code], answer.text)
 }
 
-onBothEngines('secrets are made, given, regenerated and revoked, and are keys of the answer', async (world) => {
+onBothEngines('secrets are generated, chosen, regenerated and revoked, and are response keys', async (world) => {
   const { call } = world
   await call('POST', '/v10/projects', { name: 'web' })
   assert.equal('protectionBypass' in (await call('GET', '/v9/projects/web')).body, false)
@@ -81,7 +81,7 @@ onBothEngines('a secret keeps its note, and one at most is the variable of deplo
   refused(await call.try('PATCH', PATH, { generate: { note: 'n'.repeat(101) } }), 400, 'bad_request')
 })
 
-onBothEngines('none of ten secrets that are made at once is lost', async ({ call }) => {
+onBothEngines('ten concurrently created secrets are all stored', async ({ call }) => {
   await call('POST', '/v10/projects', { name: 'web' })
   const made = await Promise.all(Array.from({ length: 10 }, () => call.try('PATCH', PATH, { generate: {} })))
   for (const answer of made) assert.equal(answer.status, 200, answer.text)
@@ -89,7 +89,7 @@ onBothEngines('none of ten secrets that are made at once is lost', async ({ call
 })
 
 onBothEngines(
-  'a caller who may only read a project does not see its secrets, and the store does not hold them',
+  'a caller who can only read a project does not see its secrets, and the store does not hold them',
   async (world) => {
     const { teamId } = world.credentials
     await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
@@ -164,7 +164,7 @@ function settings(said: object): Protection | undefined {
   return protectionOf({ settings_json: JSON.stringify(said), password_hash: '$argon2id$', bypass_json: null })
 }
 
-test('what a deployment type covers', () => {
+test('the deployments that each deployment type covers', () => {
   const covered: Record<string, VisitName[]> = {
     all: ['site', 'address', 'url', 'preview', 'branch'],
     production: ['site', 'address', 'url'],

@@ -1,4 +1,4 @@
-/** Whether the cron jobs of a project are to run: kept for whoever runs them. docs/projects.md: Cron jobs. */
+/** Whether the cron jobs of a project are to run: stored for an external scheduler. docs/projects.md: Cron jobs. */
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'

@@ -44,7 +44,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('every filter keeps what it names and nothing else, alone and together', async (world) => {
+onBothEngines('every filter returns exactly the matching projects, alone and together', async (world) => {
   await make(world, 'a', 'b', 'c', 'd')
   await linkRepository(world, 'a', 'org/one', '1')
   await linkRepository(world, 'b', 'org/one', '1')
@@ -184,7 +184,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a page says count, next and prev, and links to the page after with the same filters', async (world) => {
+onBothEngines('a page has count, next and prev, and links to the next page with the same filters', async (world) => {
   await make(world, ...Array.from({ length: 7 }, (_, at) => `p${at}`), 'other')
   const { call } = world
   let url: string | undefined = '/v9/projects?limit=3&search=P&gitForkProtection=1'

@@ -1,4 +1,4 @@
-/** The password of a protection: kept as a hash, shown to nobody. docs/spec/decisions.md: Projects. */
+/** The password of a protection: stored as a hash and never returned. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { passwordMatches } from '../../../src/platform/adapters/argon2.ts'
 import { seedProject } from '../../support/projects.ts'
@@ -77,7 +77,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'protections that are set and ended at the same moment never leave one without a password',
+  'protections that are set and removed at the same time never leave one without a password',
   async (world) => {
     const { set, hash } = await protectable(world)
     for (let round = 0; round < 8; round++) {

@@ -68,7 +68,7 @@ onBothEngines('pause and unpause take an empty JSON body and ignore another', as
   }
 })
 
-onBothEngines('of many pauses and unpauses at once the last one stands whole', async (world) => {
+onBothEngines('of many concurrent pauses and unpauses the last one is in effect completely', async (world) => {
   await seedProject(world, 'web')
   const verbs = Array.from({ length: 24 }, (_, at) => (at % 2 ? 'pause' : 'unpause'))
   const answers = await Promise.all(verbs.map((verb) => world.call.try('POST', `/v1/projects/web/${verb}`)))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { digest } from '../../support/stores/digest.ts'
 import { onBothEngines } from '../../support/world.ts'
 
-onBothEngines('a created project is answered whole and can be read by id and by name', async ({ call }) => {
+onBothEngines('a create returns the complete project, which can be read by id and by name', async ({ call }) => {
   const made = await call('POST', '/v10/projects', { name: 'web', framework: 'nextjs', buildCommand: 'make' })
   assert.equal(made.status, 200)
   assert.match(made.body.id, /^prj_[0-9A-Za-z]{28}$/)
@@ -16,7 +16,7 @@ onBothEngines('a created project is answered whole and can be read by id and by 
 })
 
 onBothEngines(
-  'every name that the rule allows is just a name: made, read, listed, renamed, deleted',
+  'every name that the rule allows works: create a project, read, list, rename and delete it',
   async ({ call }) => {
     const names = [
       'a',
@@ -193,7 +193,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'creates, updates and deletes of one name that meet leave whole projects and nothing else',
+  'concurrent creates, updates and deletes of one name leave complete projects and nothing else',
   async ({ call }) => {
     await call('POST', '/v10/projects', { name: 'web' })
     const storm = Array.from({ length: 60 }, (_, at) => {
@@ -220,7 +220,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'one name stands once in each account, and each account sees its own',
+  'each account can have a project of the same name, and sees its own',
   async ({ call, credentials, user }) => {
     const other = await user('other')
     const team = `teamId=${credentials.teamId}`
@@ -241,7 +241,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a change that leaves the name as it is tells nobody of a new name', async (world) => {
+onBothEngines('a change that keeps the name emits no rename event', async (world) => {
   await world.call('POST', '/v10/projects', { name: 'web' })
   const hook = { url: 'https://hooks.example.com/in', events: ['project.renamed'] }
   assert.equal((await world.call('POST', '/v1/webhooks', hook)).status, 200)

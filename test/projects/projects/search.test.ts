@@ -84,7 +84,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the pages of a search hold every project that it finds once, to the end', async (world) => {
+onBothEngines('the pages of a search have every match exactly once, to the end', async (world) => {
   const { userId: accountId } = world.credentials
   await seedStore(world.deps.db, {
     accounts: 0,

@@ -17,7 +17,7 @@ const ON_UPDATE =
     ' ',
   )
 
-/** The fields that real clients send beside the specification's. docs/spec/client-requests.md C.2, docs/spec/wire.md 2.3 and 2.5. */
+/** Fields that real clients send in addition to the specification. docs/spec/client-requests.md C.2, docs/spec/wire.md 2.3 and 2.5. */
 const EXTRA = {
   enableAffectedProjectsDeployments: true,
   enableProductionFeedback: false,
@@ -65,7 +65,7 @@ onBothEngines('the region of functions has two names and one truth: each write s
 })
 
 onBothEngines(
-  'every body field of create and update is stored and answered, at create, update and read',
+  'every body field of create and update is stored and returned, at create, update and read',
   async ({ call }) => {
     const lines = Object.fromEntries(TEXTS.map((name) => [name, `${name} ${'é漢🙂'} "x" \\ \n`]))
     const made: Record<string, unknown> = { ...lines, serverlessFunctionRegion: 'fra1', framework: 'vite' }
@@ -94,7 +94,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  "every value of the specification's enumerations is taken, and one beside them refused by name",
+  "every value of the specification's enumerations is accepted, and any other value is refused by name",
   async ({ call }) => {
     await call('POST', '/v10/projects', { name: 'web' })
     for (const [name, values] of [
@@ -113,7 +113,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('fields that real clients send are answered as they came, unknown ones dropped', async ({ call }) => {
+onBothEngines('fields that real clients send are returned unchanged, unknown ones dropped', async ({ call }) => {
   holds(await call.try('POST', '/v10/projects', { name: 'web', ...EXTRA, v0: true, unknown: { a: 1 } }), EXTRA)
   const body: Record<string, unknown> = (await call('GET', '/v9/projects/web')).body
   for (const [name, value] of Object.entries(EXTRA)) assert.deepEqual(body[name], value, name)
@@ -127,7 +127,7 @@ onBothEngines('fields that real clients send are answered as they came, unknown 
   assert.ok(two.id !== 'prj_x' && two.accountId !== 'y' && two.createdAt !== 1)
 })
 
-onBothEngines('null clears what may be cleared, and a field that is not mentioned stays', async ({ call }) => {
+onBothEngines('null clears an optional field, and a missing field stays', async ({ call }) => {
   const texts = [...TEXTS, 'serverlessFunctionRegion', 'autoAssignCustomDomainsUpdatedBy', 'previewDeploymentSuffix']
   const set = {
     ...Object.fromEntries(texts.map((name) => [name, 'abc'])),

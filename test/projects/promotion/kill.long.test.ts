@@ -17,7 +17,7 @@ import {
 import type { Engine } from '../../support/world.ts'
 
 const DOMAINS = { sqlite: 1500, postgres: 500 }
-/** As many lose their proof while the promote is under way, as when another account proves them. */
+/** This many domains lose their verification during the promote, as when another account verifies them. */
 const LOST = 3
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said
@@ -40,7 +40,7 @@ async function speak(
   return text === '' ? undefined : (JSON.parse(text) as Json)
 }
 
-/** Runs statements beside the service; on SQLite while it is stopped. Gives the rows of the last. */
+/** Runs statements outside the service; on SQLite while it is stopped. Returns the rows of the last. */
 async function besides(home: ServiceHome, engine: Engine, ...statements: string[]): Promise<Record<string, unknown>[]> {
   if (engine === 'postgres') {
     const client = new pg.Client({ connectionString: home.env.DATABASE_URL })
@@ -77,14 +77,14 @@ const COUNTING: Record<Engine, string[]> = {
   ],
 }
 
-/** A project with many domains that lead to a first deployment, and a second one that waits. Gives both ids. */
+/** Creates a project with many domains on a first deployment, and a second deployment. Returns both ids. */
 async function prepare(t: TestContext, home: ServiceHome, engine: Engine, env: Record<string, string>) {
   const running = await startService(t, home, { ...env, BERTH_TIMERS: 'off' })
   const { token, operatorToken } = credentialsOf(home)
   const { id } = await speak(running, token, 'POST', '/v10/projects', { name: 'web' })
   const names = Array.from({ length: DOMAINS[engine] }, (_, at) => `l${at}.apps.example.net`)
   for (let at = 0; at < names.length; at += 10) {
-    // No more than there are connections: who waits two seconds for one is told 503.
+    // At most as many as there are connections: a request that waits two seconds for one gets 503.
     const batch = names.slice(at, at + 10)
     await Promise.all(batch.map((name) => speak(running, token, 'POST', `/v10/projects/${id}/domains`, { name })))
   }
@@ -107,7 +107,7 @@ async function countOf(home: ServiceHome, engine: Engine, status: string): Promi
 }
 
 processOnBothEngines(
-  'a promote killed half-way, twice, ends after a restart and maps nothing twice',
+  'a promote that is killed halfway, twice, completes after a restart and maps nothing twice',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const domains = DOMAINS[engine] - LOST
@@ -130,7 +130,7 @@ processOnBothEngines(
     running = await startService(t, home, env)
     const { token: same } = credentialsOf(home)
     assert.equal(same, token)
-    // Nobody asks for anything: the sweep finds the request by itself, a second after the start.
+    // No request is sent: the sweep finds the promote on its own, a second after the start.
     await sleep(1100)
     await running.kill('SIGKILL')
     assert.ok((await countOf(home, engine, 'completed')) >= before)

@@ -1,4 +1,4 @@
-/** Promote, rollback and operation 9: every production domain is mapped once, and everybody can see how far it is. docs/deployments.md. */
+/** Promote, rollback and operation 9: every production domain is mapped once, and the progress is visible. docs/deployments.md. */
 
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
@@ -16,7 +16,7 @@ const labels = (count: number) => Array.from({ length: count }, (_, at) => `l${a
 
 const OTHERS = ['a.com', 'b.com', 'c.com']
 
-/** 97 domains that need no proof and 3 that were proven, and two deployments: the first is live. */
+/** 97 domains that require no verification and 3 verified ones, and two deployments: the first is live. */
 async function openHundred(world: World) {
   const web = await seedWebProject(world, labels(97))
   for (const name of OTHERS) {
@@ -32,7 +32,7 @@ async function openHundred(world: World) {
   return { ...web, first, second }
 }
 
-/** The three lose their proof, as when another account proves them. */
+/** The three lose their verification, as when another account verifies them. */
 async function loseProofs(world: World) {
   for (const name of OTHERS) await tamper(world, 'project_domain', { verified_at: null }, { name })
 }
@@ -59,7 +59,7 @@ const counted = (items: Item[]) => {
 }
 
 onBothEngines(
-  'promote with 100 aliases of which 3 lose their proof meanwhile: 97 completed, 3 failed, each once, and pages are right',
+  'promote with 100 aliases, 3 of which become unverified: 97 completed, 3 failed, each once, and pages are right',
   async (world) => {
     const web = await openHundred(world)
     const path = `/v1/projects/${web.id}/promote/aliases` as const
@@ -111,7 +111,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a domain that is not verified is no part of a promote or rollback, which succeeds without it',
+  'a promote or rollback skips an unverified domain and succeeds',
   async (world) => {
     const web = await seedWebProject(world)
     const [first, second] = [await web.deploy(), await web.deploy()]
@@ -137,7 +137,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the work is seen as it goes on, and two instances that sweep at once do everything once',
+  'progress is visible, and two concurrent sweeps do everything once',
   async (world) => {
     const web = await openHundred(world)
     await web.promote(web.second)
@@ -158,7 +158,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'of many promotes at once the last one wins whole: every domain leads where the project says',
+  'of many concurrent promotes the last one wins completely: every domain points where the project says',
   async (world) => {
     const web = await seedWebProject(world, labels(30))
     const ids = [await web.deploy(), await web.deploy(), await web.deploy()]
@@ -180,7 +180,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a production deployment that takes over ends an open promote, whose domains do not go back',
+  'a new production deployment ends an open promote, whose domains do not go back',
   async (world) => {
     const web = await seedWebProject(world, labels(40))
     const first = await web.deploy()

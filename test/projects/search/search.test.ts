@@ -73,7 +73,7 @@ onBothEngines('each kind is found by a part of its name, and nothing of another 
   assert.ok(!text.includes('value-of-'), 'no value is in the answer')
 })
 
-onBothEngines('a text is found wherever it stands, blind to case, and as it is written', async (world) => {
+onBothEngines('a text is found anywhere in a name, in any case, and literally', async (world) => {
   const { teamId } = world.credentials
   await seedProject(world, 'a_b', `?teamId=${teamId}`)
   await seedProject(world, 'axb', `?teamId=${teamId}`)
@@ -108,7 +108,7 @@ onBothEngines('a text is found wherever it stands, blind to case, and as it is w
   for (const [q, expected] of found) assert.deepEqual(await search(world.call, teamId, q), expected, q)
 })
 
-onBothEngines('what is called exactly so comes first, and more of it is told of', async (world) => {
+onBothEngines('exact matches come first, and the response says which kinds have more', async (world) => {
   const { teamId } = world.credentials
   for (const name of ['a-web', 'b-web', 'c-web', 'web']) await seedProject(world, name, `?teamId=${teamId}`)
   for (const name of ['a.web.example.com', 'web.example.com']) await addDomain(world, 'web', name)
@@ -131,7 +131,7 @@ onBothEngines('what is called exactly so comes first, and more of it is told of'
 })
 
 onBothEngines(
-  'a text that is too long, empty or blank is refused by its name, and so is a limit that is none',
+  'a text that is too long, empty or blank is refused by name, and so is an invalid limit',
   async (world) => {
     for (const [query, named] of [
       [`q=${'x'.repeat(101)}`, 'q'],
@@ -153,7 +153,7 @@ onBothEngines(
 
 const ALL_KINDS = ['project', 'domain', 'variable', 'person', 'integration', 'app']
 
-onBothEngines('a role finds the kinds that it may list, and nobody else finds anything', async (world) => {
+onBothEngines('a role finds the kinds that it can list, and other users find nothing', async (world) => {
   const { teamId } = world.credentials
   await openShop(world)
   for (const [role, kinds] of Object.entries({
@@ -174,7 +174,7 @@ onBothEngines('a role finds the kinds that it may list, and nobody else finds an
   assert.equal((await world.as(undefined).try('GET', '/v1/search?q=shop')).status, 401)
 })
 
-onBothEngines('a token finds what its scopes and its projects leave of the role', async (world) => {
+onBothEngines('a token finds what its role, scopes and projects allow', async (world) => {
   const { teamId } = world.credentials
   const { shop, other } = await openShop(world)
   const app = await seedInstallation(world, {
@@ -214,7 +214,7 @@ onBothEngines('a token finds what its scopes and its projects leave of the role'
 })
 
 onBothEngines(
-  'of very many variables those of the projects that changed last are looked at, and it is said',
+  'of very many variables only those of the most recently changed projects are searched, and the response says so',
   async (world) => {
     const { teamId } = world.credentials
     const older = await seedProject(world, 'older', `?teamId=${teamId}`)
@@ -239,7 +239,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'keys are looked for in the 1,000 projects that changed last, and it is said of one more',
+  'keys are searched in the 1,000 most recently changed projects, and the response says when there are more',
   async (world) => {
     const { teamId } = world.credentials
     const oldest = await seedProject(world, 'oldest', `?teamId=${teamId}`)

@@ -25,7 +25,7 @@ async function asked(world: World, host: string) {
 }
 
 onBothEngines(
-  'unknown, unverified, undeployed, live, redirected and paused: each host says what it leads to',
+  'unknown, unverified, undeployed, live, redirected and paused: each host gets its verdict',
   async (world) => {
     const web = await seedWebProject(world)
     await world.openEdge()
@@ -67,7 +67,7 @@ after(() => dns.close())
 const BY_DNS = { BERTH_DNS_SERVERS: dns.address }
 
 onBothEngines(
-  'a name that another account proves leads to their deployment in the same moment',
+  'a name that another account verifies serves their deployment at once',
   async (world) => {
     const apex = freshApex()
     await world.openEdge()
@@ -123,7 +123,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a wildcard covers what has no domain and no deployment of its own, the closest one first',
+  'a wildcard covers names without a domain or deployment of their own, the closest one first',
   async (world) => {
     const apex = freshApex()
     await world.openEdge()

@@ -36,7 +36,7 @@ async function usage({ deps }: World, projectId: string): Promise<Record<string,
   return Object.fromEntries(held.map(({ target, variables, bytes }) => [target, [variables, bytes]]))
 }
 
-onBothEngines('a shared variable is made, listed, read, changed and deleted, whole', async (world) => {
+onBothEngines('a shared variable is created, listed, read, changed and deleted, with all fields', async (world) => {
   const { call } = world
   const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
   const body = { ...token('hunter2', [web]), evs: [{ key: 'TOKEN', value: 'hunter2', comment: 'for the API' }] }
@@ -86,7 +86,7 @@ onBothEngines('a shared variable is made, listed, read, changed and deleted, who
 })
 
 onBothEngines(
-  'a shared variable is in no custom environment: whoever asks for all of them is told so',
+  'a shared variable has no custom environment: a request for all of them gets an error that says so',
   async (world) => {
     const { call } = world
     const web = await seedProject(world, 'web')
@@ -101,7 +101,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the list has no values, and is narrowed by what the SDK says', async (world) => {
+onBothEngines('the list has no values, and supports the filters of the SDK', async (world) => {
   const { call } = world
   const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
   const a = (await make(call, { evs: [{ key: 'A_KEY', value: 'a' }], projectId: [web] })).id
@@ -125,7 +125,7 @@ onBothEngines('the list has no values, and is narrowed by what the SDK says', as
   for (const name of ['exclude_projectId', 'exclude-projectId'])
     assert.deepEqual(await list(`${name}=${other}`), [c, a])
   assert.deepEqual(told(await call.try('GET', '/v1/env?gitBranch=x')), [400, 'bad_request'])
-  assert.deepEqual((await call('GET', '/v9/projects/web/env')).body.envs, [], 'they are no variables of the project')
+  assert.deepEqual((await call('GET', '/v9/projects/web/env')).body.envs, [], 'they are not variables of the project')
 })
 
 onBothEngines('a deployment gets shared variables below those of its project', async (world) => {
@@ -191,7 +191,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'shared variables count among what a project may have, and what they add is given back',
+  'shared variables count toward the limits of a project, and their share is released again',
   async (world) => {
     const { call } = world
     const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
@@ -309,7 +309,7 @@ onBothEngines('values are sealed for the account and the version, and open after
 })
 
 onBothEngines(
-  'what an installation shared goes with it at its uninstall, and what people shared stays',
+  'an uninstall deletes the variables that the installation shared, and keeps those that users shared',
   async (world) => {
     const { teamId } = world.credentials
     const query = `?teamId=${teamId}`

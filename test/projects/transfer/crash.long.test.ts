@@ -27,7 +27,7 @@ const MAX_MS = { sqlite: 25, postgres: 150 }
 
 type Side = { id: string; token: string }
 
-/** Where the project and all of its parts are, read in one statement beside the service. */
+/** The account of the project and of all its parts, read in one statement outside the service. */
 const WHERE = `select project.account_id as account, project.transfer_started_at as started,
   project.transfer_completed_at as completed, (select count(*) from project_domain
   where project_domain.project_id = project.id and project_domain.account_id = project.account_id) as with_it,
@@ -76,7 +76,7 @@ function onSqlite(home: ServiceHome): Record<string, unknown> {
   }
 }
 
-/** A giver with a project of many parts, and somebody to take it. */
+/** A giver with a project of many parts, and a taker. */
 async function fill(running: RunningService, home: ServiceHome): Promise<[Side, Side]> {
   const { operatorToken, userId, token } = credentialsOf(home)
   const asked = async (bearer: string, path: string, body: object) => {
@@ -96,7 +96,7 @@ async function fill(running: RunningService, home: ServiceHome): Promise<[Side, 
   ]
 }
 
-/** Starts a transfer and kills the program some time after the question, or the answer. Gives what the taker was told, if anything. */
+/** Starts a transfer and kills the program some time after the request, or the response. Returns the response of the taker, if any. */
 async function transferAndKill(
   t: TestContext,
   home: ServiceHome,
@@ -109,7 +109,7 @@ async function transferAndKill(
   const { code } = offered?.body as unknown as { code: string }
   const taken = sendRequest(running, sides[1].token, 'PUT', `/projects/transfer-request/${code}`, {})
   if (answered) await taken
-  // The kill comes at a random moment.
+  // The kill comes at a random time.
   await sleep(afterMs)
   await running.kill('SIGKILL')
   return taken
@@ -128,7 +128,7 @@ async function settle(t: TestContext, home: ServiceHome, engine: Engine): Promis
 }
 
 processOnBothEngines(
-  `a transfer that is killed at random moments leaves the project whole and ends on the right side`,
+  `a transfer that is killed at random times leaves the project complete and ends on the right side`,
   async (t, engine) => {
     const home = await newHome(t, engine)
     const first = await startService(t, home)

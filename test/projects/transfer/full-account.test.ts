@@ -10,7 +10,7 @@ async function codeOf(world: World, name: string): Promise<string> {
   return made.body.code
 }
 
-onBothEngines('a project is taken over only where it fits, and stays where it was otherwise', async (world) => {
+onBothEngines('a project is accepted only by an account with room for it, and otherwise stays', async (world) => {
   const taker = await world.user('taker')
   world.deps.config.budgets = { projects: 2 }
   for (const name of ['one', 'two']) await seedProject(world, name)

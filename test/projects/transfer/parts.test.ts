@@ -1,4 +1,4 @@
-/** What moves with a project and what stays behind: domains and their proofs, variables of integrations, lists of projects. docs/transfer.md: Domains move, What stays behind. */
+/** What moves with a project and what stays behind: domains and their verification, variables of integrations, lists of projects. docs/transfer.md: Domains move, What stays behind. */
 
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
@@ -41,13 +41,13 @@ onBothEngines(
     assert.notEqual(moved.value, before)
     dns.zones.set(moved.domain, { txt: [[before]] })
     const old = await taker.call.try('POST', `/v9/projects/web/domains/${claim}/verify`)
-    assert.equal(old.status, 400, 'the record of the giver proves nothing any more')
+    assert.equal(old.status, 400, 'the record of the giver no longer verifies')
   },
   settings,
 )
 
 onBothEngines(
-  'a proof of another name verifies nothing: neither for the account that received a name, nor for an earlier owner',
+  'the verification of another name counts neither for the account that received a name, nor for an earlier owner',
   async (world) => {
     const { giver, taker, offer, take, sweep } = await seedTransferAccounts(world)
     const apex = freshApex()
@@ -62,8 +62,8 @@ onBothEngines(
     assert.equal(added.body.verified, false, 'a site that was given is not the apex')
     assert.equal((await earlier.add(`mail.${apex}`)).body.verified, false)
     const ofGiver = await giver.call('POST', '/v10/projects/other/domains', { name: `api.${apex}` })
-    assert.equal(ofGiver.body.verified, false, 'who has nothing left that rests on the proof has none')
-    // A fresh proof speaks for the apex again.
+    assert.equal(ofGiver.body.verified, false, 'an account without a name under the apex has no verification')
+    // A new verification covers the apex again.
     const theirs = await verifyAllClaims(dns, taker.call, 'web')
     await theirs.proveAdded(`login.${apex}`)
     assert.equal((await theirs.add(`next.${apex}`)).body.verified, true)
@@ -72,7 +72,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a giver that keeps a name under the apex keeps its proof',
+  'a giver that keeps a name under the apex keeps its verification',
   async (world) => {
     const { giver, taker, offer, take, sweep } = await seedTransferAccounts(world)
     const apex = freshApex()
@@ -155,7 +155,7 @@ function install(world: World, { projectId }: TransferAccounts, projects: 'all' 
   })
 }
 
-onBothEngines('what integrations made stays behind with its history, and their selections end', async (world) => {
+onBothEngines('variables of integrations stay behind with their history, and their selections end', async (world) => {
   const sides = await seedTransferAccounts(world)
   const { giver, taker, projectId, offer, take, sweep } = sides
   const apps = [await install(world, sides, 'all'), await install(world, sides, 'selected')]
@@ -259,7 +259,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a webhook that listens for the project alone hears that it moved, and then no more of it',
+  'a webhook limited to the project receives the transfer event, and then no more events of it',
   async (world) => {
     const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const hook = { url: 'https://hooks.example.com', projectIds: [projectId] }

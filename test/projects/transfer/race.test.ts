@@ -45,7 +45,7 @@ async function race(world: World, taker: Call, at: number): Promise<number> {
   return answers.filter((answer) => answer.status === 409).length
 }
 
-onBothEngines(`no write lands behind the answered start of a transfer, in ${RUNS} runs`, async (world) => {
+onBothEngines(`no write lands after the acknowledged start of a transfer, in ${RUNS} runs`, async (world) => {
   const taker = await world.user('taker')
   let refused = 0
   for (let at = 0; at < RUNS; at++) refused += await race(world, taker.call, at)

@@ -59,7 +59,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a code works once, for a day, and the newest one only; what it is not is one and the same 404',
+  'a code works once, for a day, and only the newest one; every other code gets the same 404',
   async (world) => {
     const { offer, take, sweep, taker, giver } = await seedTransferAccounts(world)
     const first = await offer()
@@ -87,7 +87,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('an unused code is forgotten after its day, a used one is not', async (world) => {
+onBothEngines('an unused code is purged after its day, a used one is not', async (world) => {
   const { offer, take } = await seedTransferAccounts(world)
   const rows = async () => (await world.deps.db.read.selectFrom('transfer_request').selectAll().execute()).length
   const forget = (now: number) => world.operator('POST', '/operator/v1/timers/old-transfer-codes/run', { now })
@@ -152,7 +152,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a code ends when its maker loses the right to give it', async (world) => {
+onBothEngines('a code expires when its creator loses the permission to transfer', async (world) => {
   const { teamId } = world.credentials
   const { taker } = await seedTransferAccounts(world)
   const member = await world.user('member')
@@ -238,7 +238,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a project that is deleted takes its code with it; one that came can be given on', async (world) => {
+onBothEngines('deleting a project deletes its code; a received project can be transferred again', async (world) => {
   const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
   await take(await offer())
   await sweep()

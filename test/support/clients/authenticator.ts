@@ -1,4 +1,4 @@
-/** A passkey authenticator in software (WebAuthn 6): it makes passkeys and answers with them, and lies where a test says so. */
+/** A passkey authenticator in software (WebAuthn 6): it registers and asserts passkeys, with forged fields on request. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { PageResponse } from './browser-client.ts'
 
@@ -8,7 +8,7 @@ const NEW_KEY = 0x40
 
 type Passkey = { id: Buffer; key: KeyObject; counter: number; userHandle: string }
 
-/** What is said otherwise than it is. */
+/** The fields to forge. */
 export type ForgedFields = {
   origin?: string
   rpId?: string
@@ -25,15 +25,15 @@ export type ForgedFields = {
 }
 
 export type Authenticator = {
-  /** Makes a passkey, and gives the answer for the form. */
+  /** Creates a passkey, and returns the registration for the form. */
   create(options: string, lies?: ForgedFields): string
-  /** Answers with the passkey that was made last. */
+  /** Returns an assertion with the latest passkey. */
   get(options: string, lies?: ForgedFields): string
-  /** The id of the passkey that was made last, in base64url. */
+  /** The id of the latest passkey, in base64url. */
   id(): string
 }
 
-/** `counts`: whether it says how often it signed. */
+/** `counts`: whether it reports its signature counter. */
 export function openAuthenticator(origin: string, counts = true): Authenticator {
   const rpId = new URL(origin).hostname
   let passkey: Passkey | undefined
@@ -87,7 +87,7 @@ export function openAuthenticator(origin: string, counts = true): Authenticator 
   }
 }
 
-/** What a page asks a passkey, as JSON: the options of its one passkey form. */
+/** The passkey options of a page, from its one passkey form, as JSON. */
 export function optionsIn(page: PageResponse): string {
   const found = /data-options="([^"]+)"/.exec(page.text)
   if (found === null) throw new Error(`no passkey form: ${page.status} ${page.location}`)

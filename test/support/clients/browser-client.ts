@@ -1,4 +1,4 @@
-/** A browser without a window, for tests: keeps cookies, fills in forms of the page it is on, follows nothing by itself. */
+/** A browser without a window, for tests: keeps cookies, fills in forms of the page it is on, follows nothing automatically. */
 import assert from 'node:assert/strict'
 import type { World } from '../world.ts'
 
@@ -8,7 +8,7 @@ export type Fields = Record<string, string | string[]>
 export type Client = {
   cookies: Map<string, string>
   get(url: string, headers?: Record<string, string>): Promise<PageResponse>
-  /** Posts to `url` with the token of the page seen last, unless the fields say another. */
+  /** Posts to `url` with the CSRF token of the latest page, unless the fields have another. */
   post(url: string, fields?: Fields, headers?: Record<string, string>): Promise<PageResponse>
   /** Posts the token of the page seen last, and behind it `encoded` as it is: fields that no browser would encode so. */
   postEncoded(url: string, encoded: string): Promise<PageResponse>

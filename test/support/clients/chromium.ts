@@ -1,4 +1,4 @@
-/** A real Chromium for tests, and what it complains about. Where there is none, the test says so loudly and is skipped. */
+/** A real Chromium for tests, and what it complains about. Without one, the test prints a notice and is skipped. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -15,20 +15,20 @@ export function findChromium(): string | undefined {
   return folders.map((folder) => join(folder, 'chromium')).find((file) => existsSync(file))
 }
 
-/** `words`: further words of its command line. */
+/** `words`: further arguments of its command line. */
 export async function openChromium(executablePath: string, ...words: string[]): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...words] })
 }
 
 export type Window = { context: BrowserContext; page: Page; complaints: string[]; asked: Set<string> }
 
-/** A window of its own: own cookies, no script, and a list of everything that went wrong or was asked of another host. */
+/** A new window: own cookies, no script, and a list of all errors and of all requests to other hosts. */
 export async function openWindow(browser: Browser, width: number, script = false): Promise<Window> {
   const context = await browser.newContext({
     viewport: { width, height: 800 },
     javaScriptEnabled: script,
     locale: 'en-GB',
-    // A colour on its way from light to dark has the contrast of neither.
+    // A color on its way from light to dark has the contrast of neither.
     reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(EVENTUALLY_TIMEOUT_MS)
@@ -49,7 +49,7 @@ export async function openWindow(browser: Browser, width: number, script = false
 
 export type Site = { origin: string; port: number; close(): Promise<void> }
 
-/** A web server of somebody else. */
+/** A web server of another origin. */
 export async function openSite(answer: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<Site> {
   const server = createServer((request, response) => {
     Promise.resolve(answer(request, response)).catch((error) => response.writeHead(500).end(String(error)))
@@ -79,7 +79,7 @@ export async function look(page: Page, name: string, width: number, colorScheme:
   await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
 }
 
-/** Signs the first user in, who has a password (`seedPassword`). */
+/** Signs the first user in with their password (`seedPassword`). */
 export async function signInTo(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/sign-in`)
   await page.fill('input[name=name]', 'admin')

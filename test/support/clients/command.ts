@@ -1,4 +1,4 @@
-/** `berth` as somebody types it: its words, what it said and how it ended. */
+/** Runs `berth` as a user types it: its arguments, output and exit status. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'

@@ -1,4 +1,4 @@
-/** Every page of the table of screens, with an address at which there is something of the first person. */
+/** Every page of the table of screens, with an address that shows a resource of the first user. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { CONSOLE } from '../../../src/console/screens.ts'
@@ -7,7 +7,7 @@ import { seedSamples } from '../sample-requests.ts'
 import type { World } from '../world.ts'
 import { valuesOf } from './screen-values.ts'
 
-/** Opens a page and waits for what its frames bring. Gives the status. */
+/** Opens a page and waits for its frames. Returns the status. */
 export async function goTo(page: Page, address: string): Promise<number | undefined> {
   const answer = await page.goto(address)
   const isWhole = `document.querySelector('turbo-frame[src]:not([complete])') === null`
@@ -17,7 +17,7 @@ export async function goTo(page: Page, address: string): Promise<number | undefi
 
 export type ConsolePage = { path: string; address: string }
 
-/** Makes what the pages show. Gives the pages, without files and streams. */
+/** Creates the resources of the pages. Returns the pages, without files and streams. */
 export async function openConsolePages(world: World): Promise<ConsolePage[]> {
   const samples = await seedSamples(world)
   const pages = CONSOLE.filter(({ method, streams, path }) => method === 'GET' && !streams && !path.endsWith('/export'))

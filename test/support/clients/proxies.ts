@@ -18,7 +18,7 @@ import { callEdgeAt, type EdgeReply } from '../worlds/edge-world.ts'
 export const ONE = 'one.apps.example.net'
 export const TWO = 'two.apps.example.net'
 
-/** Runs the tests where the program is installed, and says loudly where it is not. */
+/** Runs the tests where the program is installed, and prints a notice where it is not. */
 export function withProgram(program: string, packageName: string, run: () => void): void {
   if (canRun(program, program === 'caddy' ? 'version' : '-v')) run()
   else test(`behind ${program}`, { skip: skipReason(program, packageName, 'the edge behind it') }, () => {})
@@ -32,7 +32,7 @@ export function newFolder(t: TestContext): string {
   return folder
 }
 
-/** A recipe with each of these pieces, which must be there, replaced wherever it stands; written into `folder`. */
+/** Reads a recipe, replaces every occurrence of each piece, which must be there, and writes it into `folder`. */
 export function adapt(recipe: string, folder: string, pieces: Record<string, string>): string {
   let text = readFileSync(join(root, 'deploy', recipe), 'utf8')
   for (const [piece, other] of Object.entries(pieces)) {
@@ -67,7 +67,7 @@ export function run(t: TestContext, program: string, parameters: string[], env: 
   return { said: () => said, alive: () => child.exitCode === null }
 }
 
-/** Waits until somebody answers at a port. */
+/** Waits until a server responds at a port. */
 export async function answers(origin: string, proxy: { said(): string; alive(): boolean }): Promise<void> {
   await eventually(async () => {
     if (!proxy.alive()) throw new Error(`the proxy ended: ${proxy.said()}`)
@@ -78,7 +78,7 @@ export async function answers(origin: string, proxy: { said(): string; alive(): 
   })
 }
 
-/** A site that says which request arrived. */
+/** A site that returns the request it got. */
 export async function openUpstream(t: TestContext): Promise<string> {
   const server = createServer((asked, answer) => {
     answer.setHeader('content-type', 'application/json')
@@ -96,7 +96,7 @@ export function arrived(answer: EdgeReply): { method: string; url: string; heade
   return JSON.parse(answer.text)
 }
 
-/** One request over TLS to `host`, whoever signed its certificate. Throws when there is no handshake. */
+/** One request over TLS to `host`, with any certificate. Throws when the handshake fails. */
 export async function visitOverTls(port: number, host: string, path = '/', headers: Record<string, string> = {}) {
   const asked = request({
     host: '127.0.0.1',
@@ -114,7 +114,7 @@ export async function visitOverTls(port: number, host: string, path = '/', heade
   return { status: answer.statusCode!, headers: answer.headers, text }
 }
 
-/** Starts a Caddy with deploy/Caddyfile as it is, its internal CA, and on-demand certificates. Gives what visits a host through it over TLS, and its port. */
+/** Starts a Caddy with the unchanged deploy/Caddyfile, its internal CA, and on-demand certificates. Returns its port, and a client for it over TLS. */
 export async function startCaddy(
   t: TestContext,
   edge: { origin: string; token: string },
@@ -142,7 +142,7 @@ export async function startCaddy(
   return { visit, https }
 }
 
-/** The real program with a live site of two domains, of which TWO redirects to ONE, and where proxies ask it. */
+/** The real program with a live site of two domains, of which TWO redirects to ONE, and the address for proxies. */
 export async function startSite(t: TestContext, home: ServiceHome, upstream: string) {
   const env = { BERTH_PLATFORM_SUFFIX: 'apps.example.net', BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
   const running = await startService(t, home, env)

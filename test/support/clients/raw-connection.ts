@@ -1,4 +1,4 @@
-/** Clients that stall, over real sockets, and what they cost the service. */
+/** Clients that stall, over real sockets, to measure what they cost the service. */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { RunningService } from '../process.ts'
@@ -7,7 +7,7 @@ export const MIB = 1024 * 1024
 
 export type RawConnection = { socket: Socket; heard(): string; closed: Promise<number> }
 
-/** A connection that says these bytes, and then nothing. `closed`: after how many ms the other side let it go. */
+/** Opens a connection that sends these bytes, and then nothing. `closed`: the time in ms until the other side closed it. */
 export function sendRaw(running: RunningService, bytes: string | Buffer): RawConnection {
   const { hostname, port } = new URL(running.address)
   const began = performance.now()

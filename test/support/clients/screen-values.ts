@@ -1,7 +1,7 @@
-/** What the names in the address of a page stand for, where there is such a thing of the first person. */
+/** Values for the names in the address of a page, where the first user has such a resource. */
 import type { Samples } from '../sample-requests.ts'
 
-/** TABLE the `id` of a page, by what its path has. */
+/** TABLE the `id` of a page, by a part of its path. */
 const IDS: readonly (readonly [part: string, id: (samples: Samples) => string])[] = [
   ['variables', ({ envId }) => envId],
   ['deployments', ({ deploymentId }) => deploymentId],
@@ -14,7 +14,7 @@ const IDS: readonly (readonly [part: string, id: (samples: Samples) => string])[
   ['tokens', ({ ownTokenId }) => ownTokenId],
 ]
 
-/** The values of the names in a path; what is not there is 'x'. */
+/** Returns the parameters of a path; 'x' for a missing resource. */
 export function valuesOf(path: string, samples: Samples): Record<string, string> {
   return {
     slug: /apps|members|settings/.test(path) && !path.includes('projects') ? 'team' : 'admin',

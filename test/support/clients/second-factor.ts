@@ -1,4 +1,4 @@
-/** A person sets up one-time codes, as they do it in a browser. */
+/** A user sets up one-time codes, as in a browser. */
 import assert from 'node:assert/strict'
 import { Secret, TOTP } from 'otpauth'
 import type { World } from '../world.ts'
@@ -11,9 +11,9 @@ const STEP_MS = 30_000
 export type AuthenticatorApp = {
   secret: string
   recovery: string[]
-  /** A code that was not used yet: half a minute goes by first. */
+  /** An unused code: the clock moves half a minute first. */
   next(): string
-  /** The code of now, so many steps away. */
+  /** The current code, moved by this many steps. */
   code(steps?: number): string
 }
 
@@ -43,7 +43,7 @@ export async function setUpCodes(world: World, client: Client): Promise<Authenti
   return { secret, recovery: recoveryCodesIn(confirmed), next, code }
 }
 
-/** A browser in which this person gave their password, and nothing else. */
+/** A browser in which this user entered the password, and no second factor. */
 export async function openClientAfterPassword(world: World, name = 'admin', password = PASSWORD): Promise<Client> {
   const client = openClient(world)
   await client.get('/sign-in')

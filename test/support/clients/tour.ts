@@ -12,7 +12,7 @@ import { EVENTUALLY_TIMEOUT_MS, eventually } from '../eventually.ts'
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 /**
  * Counts what moves on a page, from each load on, and from the first picture on of a page that Turbo puts in the place of another: that one page takes the
- * place of another is no shift. The page's policy has no say in it, since the browser is told by its debugger.
+ * place of another is not a shift. The page's policy does not apply, since the debugger of the browser adds the script.
  */
 export const COUNT_SHIFTS = `{
   let shifts = []
@@ -29,8 +29,8 @@ export const COUNT_SHIFTS = `{
   }
 }`
 /**
- * Notes that the page goes on. Turbo calls a form busy until its answer begins, and shows what was answered a moment later. A page that is
- * left by a load stays until the next one is there. Nothing else tells either.
+ * Marks navigation. Turbo calls a form busy until its response begins, and shows the response later. A page that is
+ * left by a load stays until the next one is there. Nothing else reveals either.
  */
 const NOTE_SENDING = `{
   document.addEventListener('turbo:submit-start', () => { window.berthSends = true })
@@ -39,12 +39,12 @@ const NOTE_SENDING = `{
 }`
 /** What comes late, such as an image or a script, has come by then. */
 const STANDS_MS = 300
-/** A tenth of what is good by the measure of browsers (cumulative layout shift). */
+/** A tenth of the browsers' limit for a good page (cumulative layout shift). */
 const MAX_SHIFT = 0.01
 const MAX_BYTES = 200 * 1024
 const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 
-/** What a page was sent, and where it was asked. */
+/** A response body, and its path. */
 type Sent = { path: string; body: string; policy: string }
 
 export type Tour = {
@@ -56,20 +56,20 @@ export type Tour = {
   go(path: string): Promise<void>
   /** Presses a button of the page and waits for the page that follows. */
   press(name: string | RegExp): Promise<void>
-  /** Presses a button that asks a second time: it is out of sight until the first press. */
+  /** Presses a button that needs a confirmation, which is hidden until the first press. */
   pressTwice(name: string): Promise<void>
   /** Follows a link of the page. */
   follow(name: string | RegExp): Promise<void>
   fill(fields: Record<string, string>): Promise<void>
   /** Presses Enter in a field and waits for the page that follows. */
   submit(field: Locator): Promise<void>
-  /** The page is whole: axe finds nothing, narrow and wide, by day and by night, and nothing moved. `picture`: it is kept in docs/images where pictures are taken. */
+  /** Checks the page: axe finds nothing, narrow and wide, light and dark, and nothing shifted. `picture`: stored in docs/images on request. */
   look(name: string, picture?: true): Promise<void>
-  /** How many pages were sent to anybody on this tour that hold a text. */
+  /** How many pages that contain a text were sent to any user on this tour. */
   pagesWith(text: string): number
   /** A text that is shown on pages whose path has this, and on no other. */
   secret(value: string, shownAt: RegExp): void
-  /** The window of another person, with cookies of their own. It stays open. */
+  /** The window of another user, with cookies of their own. It stays open. */
   another(): Promise<Tour>
   /** What is true of all pages of the walk. */
   end(): void
@@ -77,7 +77,7 @@ export type Tour = {
 
 type Options = { script: boolean; axe: boolean; pictures: boolean }
 
-/** Opens the window of a person at a service. */
+/** Opens the window of a user at a service. */
 export async function openTour(browser: Browser, origin: string, options: Options): Promise<Tour> {
   const sent: Sent[] = []
   const secrets = new Map<string, RegExp>()
@@ -101,7 +101,7 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
   const reading = keepSent(context, page, origin, kept)
   const settle = async (act: () => Promise<unknown>) => {
     const before = kept.sent.length
-    // Without script every page is loaded. Until then the former one still looks whole.
+    // Without script every page is loaded. Until then the former one still looks complete.
     await Promise.all([options.script ? undefined : page.waitForEvent('load'), act()])
     await eventually(() => kept.sent.length > before)
     await Promise.all(reading)
@@ -172,7 +172,7 @@ function keepSent(context: BrowserContext, page: Page, origin: string, { sent, c
   context.on('response', (response) => void reading.push(read(response)))
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    // A browser says of each refused form that it was.
+    // A browser logs each refused form.
     if (message.type() === 'error' && !/status of 4\d\d/.test(message.text()))
       complaints.push(`${page.url()}: ${message.text()}`)
   })

@@ -1,4 +1,4 @@
-/** What people and attackers type into forms. */
+/** What users and attackers type into forms. */
 export const TYPED = [
   '',
   '😀 emoji 👩‍👩‍👧',

@@ -8,10 +8,10 @@ import { openConnections } from '../../../src/platform/db/postgres/open.ts'
 import type { Connections } from '../../../src/platform/db/postgres/pipeline.ts'
 import { MIGRATED } from '../postgres.ts'
 
-/** `connect`: for `openService`. `release`: once that service is closed. `end`: ends the connections for good, before it is closed. */
+/** `connect`: for `openService`. `release`: after that service is closed. `end`: ends the connections for good, before it is closed. */
 export type Lent = { url: string; connect: typeof openConnections; release(): Promise<void>; end(): void }
 
-/** `isLost`: the server ended a connection. `onLost`: of the service that has it. */
+/** `isLost`: the server ended a connection. `onLost`: of the service that uses it. */
 type Kept = {
   url: string
   connections?: Connections
@@ -23,7 +23,7 @@ type Makes = { make: () => Promise<string>; drop: (url: string) => void }
 
 const idle: Kept[] = []
 
-/** Gives a database that is migrated and otherwise empty. `make` and `drop`: of databases that are not kept. */
+/** Returns a database that is migrated and otherwise empty. `make` and `drop`: for databases that are not reused. */
 export async function lendDatabase({ make, drop }: Makes): Promise<Lent> {
   let found = idle.pop()
   while (found !== undefined && !(await isEmptied(found).catch(() => false))) {
@@ -57,7 +57,7 @@ export async function lendDatabase({ make, drop }: Makes): Promise<Lent> {
   }
 }
 
-/** Ends the connections of the databases that no world has, and drops these. */
+/** Ends the connections of unused databases, and drops these. */
 export async function dropKept(drop: Makes['drop']): Promise<void> {
   for (const kept of idle.splice(0)) await discard(kept, drop)
 }
@@ -95,7 +95,7 @@ function lendConnections({ pool, pipeline, apart, names, idle }: Connections, en
   }
 }
 
-/** Empties every table. Throws where the database does not let it. Says whether the database is then as it was made, and nobody else is connected to it. */
+/** Empties every table. Throws where the database does not allow it. Returns whether the database is then as it was created, without another connection. */
 async function isEmptied({ connections }: Kept): Promise<boolean> {
   const { pool, pipeline, apart } = connections!
   if (pool.totalCount !== pool.idleCount) return false
@@ -113,7 +113,7 @@ async function isEmptied({ connections }: Kept): Promise<boolean> {
   }
 }
 
-/** Whether the connections to the database are these alone. Those that were just ended are waited for. */
+/** Returns whether the database has only these connections. Waits for those that just ended. */
 async function isAlone(client: pg.ClientBase, own: number): Promise<boolean> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const { connected, held } = (await client.query(CONNECTED)).rows[0]
@@ -130,7 +130,7 @@ const CONNECTED = `
     (select count(*) from pg_locks where database = own.oid and locktype = 'advisory') as held
   from pg_database own where datname = current_database()`
 
-/** Its triggers do not run, and nobody is told. To delete a few rows is faster than to make new files for the table. */
+/** Its triggers do not run, and nothing is published. Deleting a few rows is faster than creating new files for the table. */
 const EMPTY = `do $$
 declare
   entry record;
@@ -148,7 +148,7 @@ begin
   end loop;
 end $$`
 
-/** Of the schema and of the settings of a database: the migrated one, and those made of it, have the same. */
+/** A fingerprint of the schema and settings of a database: copies of the migrated one have the same. */
 let madeShape: Promise<string> | undefined
 
 async function readMadeShape(): Promise<string> {

@@ -10,7 +10,7 @@ import type { NewServer } from '../../../src/platform/server/serve.ts'
 type Work = (...words: unknown[]) => unknown
 type Listeners = Map<string | symbol, unknown[]>
 
-/** What registers something on a server before it answers. */
+/** The methods that register something on a server before it responds. */
 const REGISTERS = new Set<string | symbol>([
   'addContentTypeParser',
   'addHook',
@@ -21,18 +21,18 @@ const REGISTERS = new Set<string | symbol>([
   'setNotFoundHandler',
 ])
 
-/** `lines`: what was registered, in order. `works`: the functions of the service that has it. `listeners`: those of a server that nobody had. */
+/** `lines`: what was registered, in order. `works`: the functions of the service that has it. `listeners`: those of an unused server. */
 type Kept = { app: FastifyInstance; lines: string[]; works: Work[]; listeners: Listeners }
 
 const idle: Kept[] = []
 
-/** Gives a server that no service has, or a new one. A service that speaks TLS has one of its own. */
+/** Returns an unused server, or a new one. A service that speaks TLS has one of its own. */
 export const keptServer = ((options: FastifyHttpOptions<Server> = {}) => {
   if ('https' in options) return Fastify(options)
   const found = idle.pop()
   const works: Work[] = found?.works ?? []
   works.length = 0
-  // How connections are read is the same for every service, and a class is no work.
+  // How connections are read is the same for every service, and a class is not one of its functions.
   const { http, ...rest } = options
   const lasting = { http, ...(replaceWorks(rest, works) as object) } as FastifyHttpOptions<Server>
   return lend(found ?? keep(Fastify(lasting), works))
@@ -43,7 +43,7 @@ function keep(app: FastifyInstance, works: Work[]): Kept {
   return { app, lines: [], works, listeners }
 }
 
-/** The server for one service: what this registers replaces what the one before it registered. When it is closed it is idle again. */
+/** The server for one service: its registrations replace those of the service before. Once closed it is unused again. */
 function lend(kept: Kept): FastifyInstance {
   const { app, lines, works } = kept
   const isNew = lines.length === 0
@@ -77,7 +77,7 @@ function lend(kept: Kept): FastifyInstance {
       if (state === 'closed') return
       const isIdle = state === 'open' && underWay === 0 && registered === lines.length
       state = 'closed'
-      // A request that still runs would go on in the next service, and what has listened cannot listen again.
+      // A pending request would continue in the next service, and a server that has listened cannot listen again.
       if (!isIdle) return app.close()
       resetListeners(kept)
       idle.push(kept)
@@ -91,11 +91,11 @@ function lend(kept: Kept): FastifyInstance {
   })
 }
 
-/** Gives the value with a function in place of each of its functions that calls the one of the same place in `works`. */
+/** Returns the value with each of its functions replaced by one that calls the function of the same place in `works`. */
 function replaceWorks(value: unknown, works: Work[]): unknown {
   if (typeof value === 'function') {
     const at = works.push(value as Work) - 1
-    // The server takes functions by their number of parameters.
+    // The server distinguishes functions by their number of parameters.
     return Object.defineProperty((...words: unknown[]) => works[at]!(...words), 'length', { value: value.length })
   }
   if (Array.isArray(value)) return value.map((one) => replaceWorks(one, works))
@@ -103,7 +103,7 @@ function replaceWorks(value: unknown, works: Work[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, replaceWorks(one, works)]))
 }
 
-/** Leaves a server with the listeners that it had before any service. */
+/** Restores the listeners that a server had before any service. */
 function resetListeners({ app: { server }, listeners }: Kept): void {
   for (const name of server.eventNames()) server.removeAllListeners(name)
   for (const [name, own] of listeners) for (const listener of own) server.on(name, listener as Work)

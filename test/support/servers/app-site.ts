@@ -1,4 +1,4 @@
-/** The web site of an integration: its logo, and the address to which people come with their codes. Over https, as both are asked for. */
+/** The web site of an integration: its logo, and the address that users return to with their codes. Over https, as both require it. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -9,9 +9,9 @@ export type AppSite = {
   origin: string
   logoUrl: string
   redirectUrl: string
-  /** How often the logo was asked for. */
+  /** How often the logo was requested. */
   logos(): number
-  /** The codes that people came with. */
+  /** The codes that users returned with. */
   codes: string[]
   close(): Promise<void>
 }

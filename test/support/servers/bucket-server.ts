@@ -1,6 +1,6 @@
 /**
- * Servers that speak the S3 protocol, on loopback. `independentServer` is `s3rver`, which others wrote, and which lets a wrong secret in.
- * `strictServer` is ours: it checks signatures as AWS says (Signature Version 4), keeps objects in memory, and fails as it is told.
+ * Servers that speak the S3 protocol, on loopback. `independentServer` is `s3rver`, of another project, which accepts a wrong secret.
+ * `strictServer` is ours: it checks signatures as AWS says (Signature Version 4), keeps objects in memory, and fails on demand.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import type { Cleanup } from '../process.ts'
 
 export const BUCKET = 'berth-backups'
 
-/** Settings by which Berth reaches a server. `s3rver` knows these keys. */
+/** Settings for Berth to reach a server. `s3rver` knows these keys. */
 export function bucketSettings(endpoint: string, prefix = 'nightly'): Record<string, string> {
   return {
     BERTH_BACKUP_TO: `s3://${BUCKET}/${prefix}`,
@@ -24,7 +24,7 @@ export function bucketSettings(endpoint: string, prefix = 'nightly'): Record<str
   }
 }
 
-/** Gives its address, and the folder in which it keeps objects. It is closed with the test. */
+/** Returns its address, and the directory of its objects. It is closed with the test. */
 export async function independentServer(t: Cleanup): Promise<{ endpoint: string; folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-s3-'))
   const options = { address: '127.0.0.1', port: 0, silent: true, directory: folder }
@@ -39,10 +39,10 @@ type Fault = (asked: Asked, response: ServerResponse) => boolean
 export type StrictServer = {
   endpoint: string
   objects: Map<string, Buffer>
-  /** Uploads in parts that were begun and neither completed nor given up. */
+  /** Multipart uploads that are neither completed nor aborted. */
   uploads: Map<string, Buffer[]>
   asked: Asked[]
-  /** Answers in its own way where it gives true. */
+  /** Returns true after it wrote its own response. */
   fault: Fault
 }
 

@@ -1,4 +1,4 @@
-/** Certificates for tests, made by the openssl of the machine. */
+/** Certificates for tests, created with the openssl of the machine. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,11 +10,11 @@ export const noCertificates: string | false =
 
 export type CertificateFiles = { cert: string; key: string; certText: string; keyText: string }
 
-/** A folder in which certificates are made: self-signed for 127.0.0.1, localhost and `berth.test`, good from and until so many days from now. */
+/** Creates a directory of certificates: self-signed for 127.0.0.1, localhost and `berth.test`, valid between these days from now. */
 export function openCertificates(t: { after(run: () => void): void }) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-tls-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  // `ca` alone takes both times in every version.
+  // Only `ca` accepts both times in every version.
   const config = join(folder, 'ca.conf')
   const index = join(folder, 'index')
   writeFileSync(

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { createServer, type Socket } from 'node:net'
 import packet from 'dns-packet'
 
-/** What a name answers. `delayMs` waits first; `rcode` answers an error; `silent` never answers; `overTcp` truncates UDP. */
+/** The response for a name. `delayMs` waits first; `rcode` returns an error; `silent` never responds; `overTcp` truncates UDP. */
 export type Zone = {
   /** Each record as its chunks. */
   txt?: string[][]
@@ -18,9 +18,9 @@ export type Zone = {
 }
 
 export type DnsServer = {
-  /** `127.0.0.1:port`, as BERTH_DNS_SERVERS takes it. */
+  /** `127.0.0.1:port`, as BERTH_DNS_SERVERS expects it. */
   address: string
-  /** What each name answers; a name that is not here does not exist. */
+  /** The response for each name; a name that is missing here does not exist. */
   zones: Map<string, Zone>
   /** The questions that arrived, as `TXT name`; over TCP as `tcp TXT name`. */
   asked: string[]

@@ -10,15 +10,15 @@ import { freePort } from './free-port.ts'
 
 export const hasDnsmasq = canRun('dnsmasq', '--version')
 
-/** The value of a record is text as it stands in the file; a comma ends a chunk there, unless the text is in quotes. */
+/** The value of a record is text in the file; a comma ends a chunk there, unless the text is in quotes. */
 export type TxtRecord = { domain: string; value: string }
 
 export type Dnsmasq = {
-  /** `127.0.0.1:port`, as BERTH_DNS_SERVERS takes it. Nobody answers there before the first `serve`. */
+  /** `127.0.0.1:port`, as BERTH_DNS_SERVERS expects it. Nothing responds there before the first `serve`. */
   address: string
-  /** Answers for com, org and net with these TXT records alone, from when it resolves on. The first name must be one that it answers for. */
+  /** Serves only these TXT records for com, org and net, once it resolves. The first name must be one of these. */
   serve(...records: TxtRecord[]): Promise<void>
-  /** Nobody answers until the next `serve`. */
+  /** Nothing responds until the next `serve`. */
   stop(): Promise<void>
   close(): Promise<void>
 }

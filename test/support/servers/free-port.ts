@@ -1,13 +1,13 @@
-/** Ports for programs that cannot be told to take any that is free. */
+/** Ports for programs that cannot pick a free one. */
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to connections: one of those might take the port before the program does. */
+/** Below the ports that systems assign to connections: one of those might take the port before the program does. */
 const [FIRST, LAST] = [20_000, 32_000]
 
-/** Gives a port on which nobody listens, by TCP or by UDP. */
+/** Returns a port without a TCP or UDP listener. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST)
@@ -19,7 +19,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether what was told to listen does. It is closed again. */
+/** Returns whether the listener starts, and closes it. */
 async function bound(socket: ReturnType<typeof createServer> | ReturnType<typeof createSocket>): Promise<boolean> {
   try {
     await once(socket, 'listening')

@@ -1,11 +1,11 @@
-/** A proxy before PostgreSQL that says its errors in German, as a server with `lc_messages=de_DE.UTF-8` does. */
+/** A proxy before PostgreSQL that returns errors in German, as a server with `lc_messages=de_DE.UTF-8` does. */
 import { connect, createServer } from 'node:net'
 import type { TestContext } from 'node:test'
 import { messagesIn } from './late-proxy.ts'
 
 const ERROR = 0x45
 
-/** What PostgreSQL's own catalogue (de.po) has for what Berth meets. */
+/** The translations in PostgreSQL's own catalog (de.po) of the errors that Berth may get. */
 const GERMAN: Readonly<Record<string, string>> = {
   ERROR: 'FEHLER',
   FATAL: 'FATAL',

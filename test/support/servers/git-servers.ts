@@ -11,7 +11,7 @@ export type GitServer = {
   hooks: Hook[]
   /** Every request so far: method and path. */
   asked: string[]
-  /** What the next requests meet instead of an answer. */
+  /** Replaces the response to the next requests. */
   trouble: undefined | 'hang' | 'garbage' | 'flood' | 'redirect' | 'forbid-hooks' | 'odd' | 'drop'
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ export type GitServer = {
 type Reply = { status: number; body?: unknown }
 type Serve = (request: { method: string; path: string; authorization: string; body: Hook['body'] }) => Reply
 
-/** A GitLab that takes this token for these projects. */
+/** A GitLab that accepts this token for these projects. */
 export function startGitlab(token: string, projects: Record<string, { id: number }>): Promise<GitServer> {
   const hooks: Hook[] = []
   let last = 40
@@ -41,7 +41,7 @@ export function startGitlab(token: string, projects: Record<string, { id: number
   })
 }
 
-/** A Bitbucket Cloud that takes this Authorization header for these repositories. */
+/** A Bitbucket Cloud that accepts this Authorization header for these repositories. */
 export function startBitbucket(expected: string, repositories: Record<string, object>): Promise<GitServer> {
   const hooks: Hook[] = []
   let last = 0

@@ -1,4 +1,4 @@
-/** Providers of single sign-on for tests: a real one (`oidc-provider`), and a stand-in whose answers a test makes wrong. */
+/** Single sign-on providers for tests: a real one (`oidc-provider`), and a fake with invalid responses. */
 import assert from 'node:assert/strict'
 import { createHash, createSign, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
@@ -9,7 +9,7 @@ import { type Client, type PageResponse, pathOf } from '../clients/browser-clien
 export const PUBLIC_URL = 'http://localhost:3000'
 const CLIENT = { id: 'berth', secret: 'a-secret-of-the-provider' }
 
-/** What the provider says of a person. */
+/** The claims of a user at the provider. */
 export type Claims = {
   email?: string
   email_verified?: boolean
@@ -19,18 +19,18 @@ export type Claims = {
 }
 
 export type TestProvider = {
-  /** What Berth is set to, to sign people in by it. */
+  /** The settings of Berth that sign users in with it. */
   settings: Record<string, string>
-  /** Who there is, by `sub`. Whoever is taken out is removed at the provider. */
+  /** Its users, by `sub`. Deleting one here removes the user at the provider. */
   people: Map<string, Claims>
-  /** Goes to the provider as this person, and gives the address that the browser is sent back to. */
+  /** Goes to the provider as this user, and returns the address that the browser is sent back to. */
   visit(address: string, sub: string): Promise<string>
-  /** For a real browser: where Berth is, before it comes here first, and who it is that comes. */
+  /** For a real browser: the address of Berth, and the user that signs in next. */
   expect(origin: string, sub: string): void
   close(): Promise<void>
 }
 
-/** Starts a real provider. With `offline: false` it gives no refresh token; with `rotates` each use changes it, and the use of an old one ends all that followed. */
+/** Starts a real provider. `offline: false` omits refresh tokens; `rotates` replaces one at each use, and reuse revokes all its successors. */
 export async function startProvider({ offline = true, rotates = false } = {}): Promise<TestProvider> {
   const people = new Map<string, Claims>()
   let visitor = ''
@@ -107,7 +107,7 @@ function configurationOf(people: ReadonlyMap<string, Claims>, offline: boolean, 
   }
 }
 
-/** Follows redirects with the cookies that they set, as a browser does, until one leads to Berth. */
+/** Follows redirects with the cookies that they set, as a browser does, until one points to Berth. */
 async function followUntilBack(address: string): Promise<string> {
   const cookies = new Map<string, string>()
   for (let at = address, steps = 0; steps < 20; steps++) {
@@ -125,7 +125,7 @@ async function followUntilBack(address: string): Promise<string> {
   throw new Error('the provider never sends the browser back')
 }
 
-/** Signs in by the provider, from the page of the sign-in to what Berth answers to the browser that comes back. */
+/** Signs in with the provider, from the sign-in page to the response of Berth to the returning browser. */
 export async function signInBy(
   provider: Pick<TestProvider, 'visit'>,
   client: Client,
@@ -139,7 +139,7 @@ export async function signInBy(
 
 export type StandIn = {
   settings: Record<string, string>
-  /** The next answers of the token endpoint: the claims of the ID token, and how it is signed. */
+  /** The next responses of the token endpoint: the claims of the ID token, and its signature. */
   answer: {
     claims?: object
     kid?: string
@@ -147,16 +147,16 @@ export type StandIn = {
     tokens?: object
     status?: number
     error?: string
-    /** What happens while a refresh is under way. */
+    /** Called during a refresh. */
     during?: () => Promise<unknown>
   }
   visit(address: string, sub: string): Promise<string>
-  /** What the token endpoint was asked. */
+  /** The requests to the token endpoint. */
   asked: URLSearchParams[]
   close(): Promise<void>
 }
 
-/** Starts a provider that answers as a test says. It checks PKCE, and nothing else: what it is wrong in is for Berth to see. `path`: that of its issuer. */
+/** Starts a provider with scripted responses. It checks only PKCE: Berth must detect its other errors. `path`: that of its issuer. */
 export async function startStandIn(path = ''): Promise<StandIn> {
   const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const other = generateKeyPairSync('rsa', { modulusLength: 2048 })

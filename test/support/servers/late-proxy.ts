@@ -14,7 +14,7 @@ export type LateProxy = {
   held(): number
 }
 
-/** Passes a connection on. What the server says to a connection that listens comes late; with `cuts` the connection ends instead. */
+/** Passes a connection on. Data for a connection that listens arrives late; with `cuts` the connection ends instead. */
 export async function openLateProxy(t: TestContext, target: URL, cuts: boolean): Promise<LateProxy> {
   const sockets = new Set<Socket>()
   let held = 0
@@ -60,7 +60,7 @@ export async function openLateProxy(t: TestContext, target: URL, cuts: boolean):
   return { url: url.href, held: () => held }
 }
 
-/** The messages of a server that are whole, and what has come of the next one. On a busy machine several come at once. */
+/** The complete messages of a server, and the rest of the next one. On a busy machine several arrive at once. */
 export function messagesIn(bytes: Buffer): { messages: Buffer[]; begun: Buffer } {
   const messages: Buffer[] = []
   let begun = bytes

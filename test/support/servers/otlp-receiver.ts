@@ -17,16 +17,16 @@ export type Span = {
   status: { code?: number }
 }
 
-/** `asked`: how many requests came. `requests` and what follows from them: those that were taken. */
+/** `asked`: the number of requests. `requests` and the fields derived from it: the accepted ones. */
 export type OtlpReceiver = {
   endpoint: string
   asked: number
   requests: { url: string; authorization: string | undefined }[]
   texts: string[]
   spans: Span[]
-  /** Of its answers from now on. What is not answered by 200 is not taken. */
+  /** Sets its responses from now on. A request without a 200 does not count as accepted. */
   answerWith(status: number): void
-  /** It answers no request from now on, until the function is called that this gives. */
+  /** Stops responding until the returned function is called. */
   hang(): () => void
 }
 
@@ -72,7 +72,7 @@ export async function startOtlpReceiver(t: TestContext): Promise<OtlpReceiver> {
   return seen
 }
 
-/** What a span says under a name. */
+/** The value of an attribute of a span. */
 export function attributeOf({ attributes }: Span, name: string): string | number | undefined {
   const value = attributes.find(({ key }) => key === name)?.value
   return value?.stringValue ?? value?.intValue

@@ -1,4 +1,4 @@
-/** A real HTTP receiver of webhooks on loopback, which answers as it is told and keeps what it got. */
+/** A real HTTP receiver of webhooks on loopback, with scripted responses, which records its requests. */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,9 +21,9 @@ export type Receiver = {
   got: Received[]
   /** The most requests that were open at once. */
   mostOpen(): number
-  /** How it answers from now on; 200 until told. */
+  /** Sets how it responds from now on; 200 by default. */
   answer(how: Answering): void
-  /** Waits until it got so many. */
+  /** Waits until it got this many. */
   until(count: number): Promise<void>
   close(): void
 }
@@ -83,14 +83,14 @@ export function verify(received: Received, secret: string): void {
     throw new Error('x-vercel-signature is wrong')
 }
 
-/** Registers a webhook of the first user and gives it, with its secret. */
+/** Registers a webhook of the first user and returns it, with its secret. */
 export async function register(world: World, url: string, events = ['project.created', 'project.removed'], more = {}) {
   const made = await world.call.try('POST', '/v1/webhooks', { url, events, ...more })
   if (made.status !== 200) throw new Error(`no webhook: ${made.text}`)
   return made.body as { id: string; secret: string }
 }
 
-/** Delivers all that is due, as of now or of another moment. */
+/** Delivers all that is due, now or at another time. */
 export async function deliver(world: World, now?: number): Promise<void> {
   const ran = await world.operator.try('POST', '/operator/v1/timers/deliveries/run', now === undefined ? {} : { now })
   if (ran.status !== 200) throw new Error(ran.text)

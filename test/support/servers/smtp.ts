@@ -1,4 +1,4 @@
-/** A real mail server on the loopback address, and a reader for what it was sent. */
+/** A real mail server on the loopback address, and a parser for its messages. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
@@ -8,16 +8,16 @@ export type Smtp = {
   port: number
   url: string
   received: Received[]
-  /** How many letters came encrypted. */
+  /** The number of encrypted messages. */
   encrypted: number
   /** Asked for every recipient; a code refuses it. */
   refuse: (recipient: string) => number | undefined
-  /** Asked once a letter is whole; the server answers when it resolves. */
+  /** Called once a message is complete; the server responds when it resolves. */
   onLetter: (received: Received) => Promise<void>
   close(): Promise<void>
 }
 
-/** Starts a server. `login`: who must sign in, as `user:password`. `certificate`: it offers STARTTLS, or with `secure` speaks TLS from the first byte, with this one. */
+/** Starts a server. `login`: the required user, as `user:password`. `certificate`: for STARTTLS, or with `secure` for TLS from the first byte. */
 export async function openSmtp({
   login,
   port = 0,
@@ -68,7 +68,7 @@ export async function openSmtp({
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
-  // Whoever forgets it keeps no process alive.
+  // A server that is not closed does not keep the process alive.
   server.server.unref()
   smtp.port = (server.server.address() as AddressInfo).port
   smtp.url = `smtp://127.0.0.1:${smtp.port}`
@@ -85,7 +85,7 @@ function failure(responseCode: number): Error {
 
 export type ReadLetter = { headers: Map<string, string[]>; text: string }
 
-/** Reads a letter as RFC 5322 and MIME say: folded headers, encoded words, and a body in quoted-printable or base64. */
+/** Parses a message by RFC 5322 and MIME: folded headers, encoded words, and a body in quoted-printable or base64. */
 export function readLetter(raw: string): ReadLetter {
   const [head = '', ...rest] = raw.split('\r\n\r\n')
   const headers = new Map<string, string[]>()

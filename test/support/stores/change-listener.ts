@@ -1,4 +1,4 @@
-/** What an instance on PostgreSQL hears of the changes that others make. docs/architecture.md: Caching. */
+/** What an instance on PostgreSQL receives of the changes that others make. docs/architecture.md: Caching. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Topic } from '../../../src/platform/db/change-feed.ts'
@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts'
 import type { World } from '../world.ts'
 
 /**
- * Waits until the instance listens to the others: as it begins to, it takes everything as changed. Nothing waits to be heard
+ * Waits until the instance listens to the others: as it begins to, it invalidates everything. No notification is pending
  * afterwards. The embedded store has no others.
  */
 export async function waitForListener({ deps: { db } }: Pick<World, 'deps'>): Promise<void> {
@@ -22,7 +22,7 @@ export async function waitForListener({ deps: { db } }: Pick<World, 'deps'>): Pr
     await tell(first!)
     return heard.has(first!)
   })
-  // What is told is heard in its order.
+  // Notifications arrive in order.
   await tell(last!)
   await eventually(() => heard.has(last!))
 }

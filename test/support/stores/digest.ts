@@ -1,13 +1,13 @@
-/** A digest of all that is stored: what a refused request must leave as it was. */
+/** A digest of all that is stored: a refused request must not change it. */
 import { createHash } from 'node:crypto'
 import { TABLES } from '../../../src/platform/db/topics.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import type { World } from '../world.ts'
 
-/** Refused requests are written here too: when somebody was seen, and how often somebody asked. */
+/** Refused requests are written here too: the last use by a user, and how often a client called. */
 const NOTES: readonly string[] = ['seen', 'rate_limit']
 
-/** Reads: one that gave clear values leaves an audit line a moment later. */
+/** Reads: a secret read leaves an audit entry a little later. */
 const READS = new Set(
   ROUTES.filter(({ method, reads }) => method === 'GET' || reads).map(({ operationId }) => operationId),
 )

@@ -4,7 +4,7 @@ export const ENGINES = ['sqlite', 'postgres'] as const
 export type Engine = (typeof ENGINES)[number]
 
 /**
- * TABLE Folders whose tests run on both engines in `npm test`: their code writes SQL by hand, takes locks, or hears of the changes of other
+ * TABLE Folders whose tests run on both engines in `npm test`: their code writes SQL by hand, takes locks, or subscribes to changes of other
  * instances. The other folders reach the store through these. `npm run verify -- --only engines` runs every test on both.
  */
 const ON_BOTH = [
@@ -56,7 +56,7 @@ const isByTurns = process.env.BERTH_TEST_ENGINES === 'turns'
 
 let turn = 0
 
-/** The engines on which the test runs that is registered now: both, or one after the other with `BERTH_TEST_ENGINES=turns`. */
+/** The engines of the test that is registered now: both, or alternately one with `BERTH_TEST_ENGINES=turns`. */
 export function enginesOfNext(): readonly Engine[] {
   if (!isByTurns) return ENGINES
   // A file of one test begins by its name, so that not all of those run on the same engine.

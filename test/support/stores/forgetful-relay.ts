@@ -1,19 +1,19 @@
-/** A relay before PostgreSQL that forgets connections, as NAT, load balancers and overlay networks do with those that are idle. */
+/** A relay before PostgreSQL that drops idle connections silently, as NAT, load balancers and overlay networks do. */
 import { connect, createServer, type Socket } from 'node:net'
 
-/** `silence`: what is sent on a forgotten connection reaches nobody. `reset`: the sender is told so by a RST. */
+/** `silence`: what is sent on a forgotten connection is lost. `reset`: the sender gets a RST. */
 export type Forgetting = 'silence' | 'reset'
 
 export type ForgetfulRelay = {
   url: string
-  /** Forgets the connections that there are now. */
+  /** Drops the connections that are open now. */
   forget(how: Forgetting): void
-  /** How many connections were opened so far. */
+  /** The number of connections opened so far. */
   opened(): number
   close(): void
 }
 
-/** Passes connections on until they are forgotten. */
+/** Passes connections on until they are dropped. */
 export async function openForgetfulRelay(target: URL): Promise<ForgetfulRelay> {
   const pairs = new Set<{ client: Socket; upstream: Socket; forgotten: Forgetting | undefined }>()
   let opened = 0
@@ -48,7 +48,7 @@ export async function openForgetfulRelay(target: URL): Promise<ForgetfulRelay> {
     forget(how) {
       for (const pair of pairs) {
         pair.forgotten ??= how
-        // The server ends its side some time, and its places are few.
+        // The server ends its side later, and its connections are few.
         if (how === 'silence') pair.upstream.destroy()
       }
     },

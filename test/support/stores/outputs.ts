@@ -1,4 +1,4 @@
-/** Outputs in the store, without the way by which clients deploy them: their files, the rows that name these, and the deployments that show them. */
+/** Outputs in the store, without a deploy by a client: their files, the rows that name these, and the deployments that show them. */
 import { createHash } from 'node:crypto'
 import type { OutputFacts } from '../../../src/platform/verdict/facts.ts'
 import { addRows, tamper } from '../states.ts'
@@ -29,7 +29,7 @@ export async function addFile({ deps }: Store, accountId: string, content: strin
   return { id: (await find())!.id, sha256, size }
 }
 
-/** An output with a manifest and files of these contents, each of which it holds once. No deployment shows it. */
+/** Adds an output with a manifest and files of these contents, each of which it has once. No deployment shows it. */
 export async function addOutput(
   world: Store,
   accountId: string,

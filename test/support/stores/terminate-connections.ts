@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts'
 
 const MAX_MS = 10_000
 
-/** The connections that this process has made and not closed. */
+/** The open connections of this process. */
 const sockets = new Set<Socket>()
 subscribe('net.client.socket', (message) => {
   const { socket } = message as { socket: Socket }
@@ -26,8 +26,8 @@ export async function terminateConnections(client: pg.Client, database: string, 
     [database, name, MAX_MS],
   )
   const cut = new Set(rows.map(({ port }) => port))
-  // Their servers have ended. On a busy machine this process hears of it later than of this answer.
+  // Their servers have ended. On a busy machine this process notices it later than this result.
   await eventually(() => ![...sockets].some(({ localPort }) => localPort !== undefined && cut.has(localPort)))
-  // The pool takes a connection out a turn after it was closed.
+  // The pool removes a connection a turn of the event loop after it closed.
   for (let turn = 0; turn < 3; turn++) await nextTurn()
 }

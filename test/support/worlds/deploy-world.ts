@@ -5,7 +5,7 @@ import { seedDeployment } from '../projects.ts'
 import type { World } from '../world.ts'
 import { seedDomains } from './domain-world.ts'
 
-/** Names under it need no proof. */
+/** Names under it require no verification. */
 export const SETTINGS = { BERTH_PLATFORM_SUFFIX: 'apps.example.net' }
 
 /** A project `web` with these verified domains (labels under the platform's suffix). */
@@ -15,7 +15,7 @@ export async function seedWebProject(world: World, labels: string[] = ['one', 't
     labels.map((label) => `${label}.apps.example.net`),
   )
   let serial = 0
-  /** Registers a deployment, READY and for production unless said otherwise. */
+  /** Registers a deployment, READY and for production by default. */
   const deploy = (said: object = {}) => seedDeployment(world, project.id, { url: `d${++serial}.host.test`, ...said })
   const patch = (id: string, body: object) => world.operator.try('PATCH', `/operator/v1/deployments/${id}`, body)
   const read = async () => (await world.call('GET', '/v9/projects/web')).body
@@ -25,7 +25,7 @@ export async function seedWebProject(world: World, labels: string[] = ['one', 't
   return { id: project.id as string, deploy, patch, read, promote, rollback, sweep }
 }
 
-/** Which deployment each name leads to, from the list of aliases. */
+/** The deployment that each name points to, from the list of aliases. */
 export async function readDomainAssignments(world: World): Promise<Record<string, string>> {
   const { body } = await world.call('GET', '/v4/aliases?limit=100')
   assert.equal(body.pagination.next, null)

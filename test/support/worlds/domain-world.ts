@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { DnsServer } from '../servers/dns-server.ts'
 import type { Call, World } from '../world.ts'
 
-/** A project with these domains, all verified (the platform suffix needs no proof). */
+/** A project with these domains, all verified (the platform suffix requires no verification). */
 export async function seedDomains({ call }: World, names: string[], project = 'web') {
   const made = await call('POST', '/v10/projects', { name: project })
   for (const name of names) {
@@ -25,7 +25,7 @@ async function ensureProject(call: Call, name: string): Promise<void> {
   if (status === 404) await call('POST', '/v10/projects', { name })
 }
 
-/** One account with a project, and short ways to say what it does with names. */
+/** One account with a project, and short calls for its domains. */
 export async function verifyAllClaims(dns: DnsServer, call: Call, project: string) {
   await ensureProject(call, project)
   const add = (name: string, more: object = {}) =>
@@ -45,7 +45,7 @@ export async function verifyAllClaims(dns: DnsServer, call: Call, project: strin
       if (added.body.verified) return added.body
       return publishAndVerify(added.body)
     },
-    /** Proves a name that was added before. */
+    /** Verifies a name that was added before. */
     proveAdded: async (name: string) => publishAndVerify(await read(name)),
   }
 
@@ -81,7 +81,7 @@ export function freshApex(): string {
   return `n${++serial}.com`
 }
 
-/** A project with an unverified domain, and what its challenge asks for. */
+/** A project with an unverified domain, and the record of its challenge. */
 export async function claim(dns: DnsServer, call: Call, name: string, project = 'web') {
   await ensureProject(call, project)
   const added = await call('POST', `/v10/projects/${project}/domains`, { name })
@@ -104,7 +104,7 @@ export async function claim(dns: DnsServer, call: Call, name: string, project = 
   }
 }
 
-/** One more TXT record at a name, beside those there. */
+/** One more TXT record at a name, in addition to those there. */
 export function publish(dns: DnsServer, at: string, value: string): void {
   const zone = dns.zones.get(at)
   dns.zones.set(at, { ...zone, txt: [...(zone?.txt ?? []), [value]] })

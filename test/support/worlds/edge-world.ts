@@ -1,4 +1,4 @@
-/** What the tests of the edge share: a listener, and a way to ask it as a proxy does. */
+/** Setup of the edge tests: a listener, and requests as a proxy sends them. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
@@ -6,7 +6,7 @@ import type { World } from '../world.ts'
 import { seedWebProject } from './deploy-world.ts'
 
 export type EdgeReply = { status: number; headers: IncomingHttpHeaders; text: string }
-/** Asks a path with these headers; fetch would not let Host be said. */
+/** Requests a path with these headers; fetch cannot set Host. */
 export type CallEdge = (path: string, headers?: Record<string, string>, method?: string) => Promise<EdgeReply>
 
 export async function callEdgeAt(origin: string, path: string, headers: Record<string, string> = {}, method = 'GET') {
@@ -26,7 +26,7 @@ export async function openEdgeOf(world: World) {
   return { origin, ask, settle: () => edge.followed.catchUp() }
 }
 
-/** A project `web` whose domains lead to a live deployment at `upstream`, and the edge that serves it. */
+/** A project `web` whose domains point to a live deployment at `upstream`, and the edge that serves it. */
 export async function openSite(world: World, upstream: string, labels = ['one', 'two']) {
   const web = await seedWebProject(world, labels)
   const deploymentId = await web.deploy({ upstream })

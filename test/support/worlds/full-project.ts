@@ -1,9 +1,9 @@
-/** Everything a project can have, as clients say it: what the tests of the SDKs fill projects with. */
+/** Everything a project can have, as clients send it, for the tests of the SDKs. */
 import assert from 'node:assert/strict'
 import { type GitServer, startBitbucket, startGitlab } from '../servers/git-servers.ts'
 import type { World } from '../world.ts'
 
-/** Settings at create that every version of the SDK can say. */
+/** Settings at create that every version of the SDK can send. */
 export const ON_CREATE = {
   ...{
     buildCommand: 'make',
@@ -15,7 +15,7 @@ export const ON_CREATE = {
   ...{ outputDirectory: 'out', rootDirectory: 'web', serverlessFunctionRegion: 'fra1', publicSource: true },
   ...{ skipGitConnectDuringLink: true, serverlessFunctionZeroConfigFailover: true },
 }
-/** Settings at update that every version can say. The plan must allow them: enterprise. */
+/** Settings at update that every version can send. The plan must allow them: enterprise. */
 export const ON_UPDATE = {
   ...{
     autoAssignCustomDomains: false,
@@ -39,7 +39,7 @@ export const ON_UPDATE = {
     protectionMode: 'exclusive',
   },
 }
-/** Said over raw HTTP: what some versions cannot say, and must still decode. */
+/** Sent over raw HTTP: some versions cannot send these, and must still decode them. */
 export const BESIDE = {
   ...{ enableProductionFeedback: true, enableAffectedProjectsDeployments: true, previewDeploymentsDisabled: true },
   ...{ productionDeploymentsFastLane: true, protectedSourcemaps: true, previewDeploymentSuffix: 'p.example.com' },
@@ -72,7 +72,7 @@ export type GitHosts = {
   close(): Promise<void>
 }
 
-/** A GitLab and a Bitbucket that hold `acme/web`. (A link to GitHub asks nobody.) */
+/** A GitLab and a Bitbucket that hold `acme/web`. (A link to GitHub sends no request.) */
 export async function startGitHosts(): Promise<GitHosts> {
   const gitlab = await startGitlab('t', { 'acme/web': GITLAB_PROJECT })
   const bitbucket = await startBitbucket('Bearer t', { 'acme/web': BITBUCKET_REPOSITORY })

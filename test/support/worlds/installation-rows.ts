@@ -1,4 +1,4 @@
-/** Integrations and installations put straight into the store: for tests of what happens to them later. */
+/** Integrations and installations inserted into the store directly, for tests of later changes to them. */
 import type { EventAccount, OperatorCtx } from '../../../src/context.ts'
 import { fingerprint, newId, newToken } from '../../../src/platform/base/ids.ts'
 import type { Row } from '../../../src/platform/db/schema.ts'

@@ -1,4 +1,4 @@
-/** Integrations for tests: registered, installed and with a token, through the doors that people use. */
+/** Integrations for tests: registered, installed and with a token, with the operations that users call. */
 import assert from 'node:assert/strict'
 import { grantConsent } from '../../../src/integrations/consent/grant-consent.ts'
 import { findIntegration } from '../../../src/integrations/integrations/integrations.ts'
@@ -29,7 +29,7 @@ export async function seedIntegration(
 
 export type ConsentResult = { installationId: string; code: string }
 
-/** Installs it on the first team; `wanted` says other projects, another team or, with `teamId: undefined`, the personal account. */
+/** Installs it on the first team; `wanted` sets other projects, another team or, with `teamId: undefined`, the personal account. */
 export async function consentAndInstall(world: World, app: App, wanted: object = {}): Promise<ConsentResult> {
   const { userId, teamId } = world.credentials
   const body = { userId, teamId, projects: 'all', ...wanted }
@@ -52,7 +52,7 @@ export function exchange(world: World, app: App, code: string, more: Record<stri
 /** An installation that has its token. */
 export type InstalledApp = { app: App; installationId: string; token: string; call: Call }
 
-/** Registers (or takes), installs and exchanges. `where` is as of `install`. */
+/** Registers an app (unless one is passed), installs it and exchanges the code. `where` is as of `install`. */
 export async function seedInstallation(
   world: World,
   wanted: { app?: App; scopes?: string[]; slug?: string } = {},
@@ -72,7 +72,7 @@ export async function installWithChallenge(world: World, app: App, challenge: st
   const { userId, teamId } = world.credentials
   const account = { id: teamId, kind: 'team' } as const
   return db.write(async (tx) => {
-    const emit = () => assert.fail('a first installation tells no event')
+    const emit = () => assert.fail('a first installation emits no event')
     const ctx = { db: tx, deps: world.deps, now: clock.now(), stamp: clock.stamp(), emit }
     const integration = await findIntegration(ctx, { id: app.id })
     return grantConsent(ctx, { integration, userId, account, projects: 'all', challenge })

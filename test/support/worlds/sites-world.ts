@@ -17,7 +17,7 @@ export async function openInstance(world: World, port = 0) {
   const edge = await openEdge(world.deps)
   const origin = await edge.listen('127.0.0.1', port)
   const ask: CallEdge = (path, headers = BEARER, method) => callEdgeAt(origin, path, headers, method)
-  /** The answer; undefined where nothing changed. */
+  /** The response; undefined where nothing changed. */
   const snapshot = async (since?: string, wait = 0): Promise<Snapshot | undefined> => {
     const answer = await ask(`/sites/v1/snapshot?${since === undefined ? '' : `since=${since}&`}wait=${wait}`)
     if (answer.status === 304) return undefined

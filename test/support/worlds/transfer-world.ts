@@ -13,7 +13,7 @@ export type TransferAccounts = {
   sweep(): Promise<number>
 }
 
-/** The first user gives; a second user with a personal account takes. */
+/** The first user is the giver; a second user with a personal account is the taker. */
 export async function seedTransferAccounts(world: World): Promise<TransferAccounts> {
   const made = await world.call('POST', '/v10/projects', { name: 'web' })
   assert.equal(made.status, 200, made.text)
