@@ -31,7 +31,7 @@ export const projectSteps: Steps = {
     await tour.look('welcome')
     await tour.fill({ password: PASSWORD, again: PASSWORD })
     await tour.press('Set password and continue')
-    assert.match(tour.page.url(), /\/console\/t\/admin$/)
+    assert.match(tour.page.url(), /\/console\/t\/team$/)
     await tour.look('no-projects')
   },
 
@@ -115,11 +115,13 @@ export const projectSteps: Steps = {
     const [first, second] = [await deploy('web-1.apps.example.net'), await deploy('web-2.apps.example.net')]
     // The newer one is in production: the names go back to the older one, and forth again.
     for (const [deployment, words] of [
-      [first, 'Roll back to this deployment'],
-      [second, 'Promote to production'],
+      [first, 'Roll back'],
+      [second, 'Promote'],
     ] as const) {
       await tour.go(`${WEB}/deployments/${deployment}`)
       await tour.look('deployment')
+      await tour.follow(`${words}…`)
+      await tour.look(words === 'Promote' ? 'promote' : 'roll-back')
       await tour.press(words)
       await world.operator('POST', '/operator/v1/timers/alias-requests/run', {})
       assert.equal((await productionOf(scene)).deploymentId, deployment)
@@ -138,6 +140,8 @@ export const projectSteps: Steps = {
     }
     assert.equal((await visit()).status, 200)
     await tour.go(WEB)
+    await tour.follow('Pause…')
+    await tour.look('pause')
     await tour.press('Pause project')
     await tour.page.getByText('Paused').first().waitFor()
     await tour.look('paused')

@@ -93,6 +93,8 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     javaScriptEnabled: options.script,
     ignoreHTTPSErrors: true,
     locale: 'en-GB',
+    // Colors are measured right after the scheme changes.
+    reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(EVENTUALLY_TIMEOUT_MS)
   await context.addInitScript(COUNT_SHIFTS)
