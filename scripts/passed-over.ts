@@ -5,7 +5,7 @@ const [BEGIN, END] = ['<!-- fields: npm run openapi -->', '<!-- end of fields --
 
 /** Values that the newest SDK lists for a field and Berth refuses, by the end of the field's path. */
 export const REFUSED_VALUES: Record<string, { values: readonly string[]; why: string }> = {
-  'delivery.compression': { values: ['gzip'], why: 'lines are sent as they are (docs/webhooks.md: Log drains)' },
+  'delivery.compression': { values: ['gzip'], why: 'lines are not compressed (docs/webhooks.md: Log drains)' },
   'delivery.encoding': { values: ['proto'], why: 'lines are JSON (docs/webhooks.md: Log drains)' },
   role: {
     values: ['SECURITY', 'VIEWER_FOR_PLUS', 'CONTRIBUTOR'],
@@ -15,7 +15,7 @@ export const REFUSED_VALUES: Record<string, { values: readonly string[]; why: st
     values: ['github-limited', 'vercel', 'cursor-origin'],
     why: 'Berth knows GitHub, GitLab and Bitbucket (docs/git-links.md)',
   },
-  installationType: { values: ['provisioning'], why: 'integrations come by consent or by the operator' },
+  installationType: { values: ['provisioning'], why: 'installed only by consent or by the operator' },
 }
 
 /** The page with a regenerated list of fields. */
@@ -32,14 +32,14 @@ function passedOver(routes: readonly Route[]): string {
       ([name, why]) => `- \`${operationId}\`: \`${name}\`: ${why}.`,
     ),
   )
-  return ['Passed over:', '', ...lines].join('\n')
+  return ['Ignored:', '', ...lines].join('\n')
 }
 
 function refused(routes: readonly Route[]): string {
   const lines = routes.flatMap(({ operationId, body }) =>
     unsupported((body ?? {}) as Schema, '').map(([path, why]) => `- \`${operationId}\`: \`${path}\`: ${why}.`),
   )
-  return ['Refused with 400 when they ask for something:', '', ...lines].join('\n')
+  return ['Refused with 400 unless empty or default:', '', ...lines].join('\n')
 }
 
 type Schema = { 'x-unsupported'?: string; properties?: Record<string, Schema>; items?: Schema }

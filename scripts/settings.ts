@@ -8,16 +8,15 @@ const INTRODUCTION = `# Settings
 
 Made from \`src/settings.ts\` by \`npm run settings\`. Do not edit this page.
 
-Berth reads its settings from environment variables, once, when it starts. A changed setting counts from the next start.
+Berth reads its settings from environment variables, once, when it starts. Changes apply at the next start.
 
 - An empty variable counts as not set.
 - A bad setting ends the start with exit code 78 and one line that names it. \`berth doctor\` says the same.
-- A value is written without quotes around it, white space at its ends, and capitals in the scheme of an address (\`S3://\`). It is refused
-  else: \`docker --env-file\` and a file with the line ends of Windows leave quotes and carriage returns in the value.
+- A value must not have quotes around it, white space at its ends, or capitals in the scheme of an address (\`S3://\`): \`docker --env-file\` and a file with the line ends of Windows leave quotes and carriage returns in the value.
 - A variable that begins with \`BERTH_\` and is not on this page gives one warning, and changes nothing.
 - **secret**: keep it from others. No message repeats it. It may also be a file of that name in the folder that \`CREDENTIALS_DIRECTORY\`
-  names, as systemd, Compose and Kubernetes give secrets: [deploying.md](deploying.md#secrets). What is set counts before the file.
-- **read again**: the setting names a file, and Berth takes a changed file without a restart.
+  names, as systemd, Compose and Kubernetes give secrets: [deploying.md](deploying.md#secrets). The variable overrides the file.
+- **read again**: the setting names a file, and Berth loads a changed file without a restart.
 `
 
 /** The page: a table for each group, in the order of the rows. */

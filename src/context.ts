@@ -1,4 +1,4 @@
-/** What an operation may touch, handed to it: no globals, no decorators. */
+/** What an operation can use, as parameters: no globals, no decorators. */
 
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
@@ -47,12 +47,12 @@ export type Deps = {
   live: Live
   /** Proxies in front that no setting names. platform/tls/unnamed-proxies.ts. */
   unnamedProxies: UnnamedProxies
-  /** Who was here. platform/access/last-seen.ts. */
+  /** Last use. platform/access/last-seen.ts. */
   lastSeen: LastSeen
   backups: Backups
   /** The public origin of the service, as `https://host`: BERTH_PUBLIC_URL, or the bound address. */
   origin(): string
-  /** Wakes background work in this process before its next poll. Only hints. */
+  /** Wakes background work of this process before its next poll; optional. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void; builds(): void }
   /** Feature callbacks of projects: src/project-hooks.ts. */
   projectHooks: readonly ProjectHooks[]
@@ -120,7 +120,7 @@ export type Input<Q = unknown, B = unknown> = {
   version: number | undefined
   /** The `Authorization` header, for client authentication (RFC 6749, 2.3.1). */
   authorization?: string | undefined
-  /** The address of such a client, which counts its failures. */
+  /** The address of such a client, to count its failures. */
   address?: string
   /** The `User-Agent` header, which selects event names: docs/webhooks.md: Rationale. */
   agent?: string | undefined

@@ -84,12 +84,12 @@ const OPTIONAL_SETTINGS = {
 
 /** Settings and protections that Berth does not support. A request that enables one is refused, not stored. */
 const REFUSED_SETTINGS = {
-  passport: Unsupported('Berth has no such connectors, and would admit every visitor'),
-  deploymentPolicy: Unsupported('what is deployed is decided by the build system'),
-  password: Unsupported('say it in `passwordProtection`'),
-  ipRestrictions: Unsupported('say it in `trustedIps`'),
-  vercelAuthentication: Unsupported('say it in `ssoProtection`'),
-  protectionBypass: Unsupported('PATCH /v1/projects/{idOrName}/protection-bypass makes and ends the secrets'),
+  passport: Unsupported('Berth has no connectors, so every visitor would be admitted'),
+  deploymentPolicy: Unsupported('the build system decides what is deployed'),
+  password: Unsupported('use `passwordProtection`'),
+  ipRestrictions: Unsupported('use `trustedIps`'),
+  vercelAuthentication: Unsupported('use `ssoProtection`'),
+  protectionBypass: Unsupported('PATCH /v1/projects/{idOrName}/protection-bypass manages the secrets'),
 }
 
 /** Settings in a request. */

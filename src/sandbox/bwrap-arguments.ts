@@ -1,17 +1,17 @@
 /** The command line of bubblewrap for a policy. Each flag was tried: docs/sandbox.md. */
 import type { Policy } from './policy.ts'
 
-/** Bubblewrap reads its options and the seccomp filter from descriptors. On a command line every user of the machine would read the variables. */
+/** Bubblewrap reads its options and the seccomp filter from descriptors. On a command line any user of the machine could read the variables. */
 export const [OPTIONS_DESCRIPTOR, FILTER_DESCRIPTOR] = [3, 4]
-/** Never root, and not a user of the host: what the command creates belongs to the user of the sandbox outside. */
+/** Never root, and not a user of the host. On the host, the command's files belong to the user of the sandbox. */
 const USER_ID = '1000'
 /** Where the work directory is inside. */
 export const INSIDE_WORK = '/work'
 
-/** Where read-only mounts of a policy are. No path of the host can hide one of the sandbox's own there. */
+/** Where read-only mounts of a policy are. So no path of the host hides one of the sandbox. */
 const HOST = '/host'
 
-/** Returns the path inside of a read-only mount. Pure. */
+/** Returns the inner path of a read-only mount. Pure. */
 export function insideOf(path: string): string {
   return `${HOST}${path}`
 }
@@ -46,7 +46,7 @@ function namespaces(): string[] {
     '--unshare-ipc',
     '--unshare-uts',
     '--unshare-cgroup',
-    // No namespace within it, so no capability within one.
+    // No nested namespace, so no capability in one.
     '--disable-userns',
     ...['--uid', USER_ID, '--gid', USER_ID, '--cap-drop', 'ALL'],
     // No terminal of the host to type into.
@@ -66,7 +66,7 @@ function system({ tmpBytes, sharedMemoryBytes }: Policy['limits']): string[] {
   ]
 }
 
-/** Set within the user namespace, so that processes are counted for this sandbox alone and not for all of the user. */
+/** Set within the user namespace, so that processes are counted per sandbox, not per user. */
 function limited(limits: Policy['limits']): string[] {
   return [
     'prlimit',

@@ -123,7 +123,7 @@ async function tellAccountDomains({ use, raw, has, label, dns }: Story): Promise
 
 const DECODES_NOTHING: Remark = {
   outcome: 'works',
-  why: 'These versions decode this answer, or each item of it, to `{}`, whatever comes; what was asked is done.',
+  why: 'These versions decode any such response, or each of its items, to `{}`; the request takes effect.',
 }
 
 const ON_ENVIRONMENTS = [

@@ -59,7 +59,7 @@ async function removeOne(story: Story, projectId: string): Promise<void> {
   await use('deleteDeployment', { id }, ({ uid, state }) => assert.deepEqual([uid, state], [id, 'DELETED']))
 }
 
-const NO_ANSWER = { outcome: 'works', why: 'These versions declare no answer, and give none.' } as const
+const NO_ANSWER = { outcome: 'works', why: 'These versions declare and return no response.' } as const
 
 /** Uploads a file; versions before 1.6 send no body, so that theirs is empty. */
 async function uploadOne({ use, before, remarks, label }: Story): Promise<void> {
@@ -152,7 +152,7 @@ async function tellContradiction(story: Story, idOrAlias: string): Promise<void>
   story.remarks.set(operation, {
     outcome: 'differs',
     why:
-      'From 1.11 to 1.18.5 the SDK reads one alias as a list, and before and after as the alias itself, which stands: one answer ' +
+      'From 1.11 to 1.18.5 the SDK expects a list for one alias, and otherwise the alias itself, as Berth returns it: a response ' +
       'cannot be both. `listAliases` has the same.',
   })
   await story.refused(operation, { idOrAlias }, ({ name }) => assert.equal(name, 'ResponseValidationError'))

@@ -32,7 +32,7 @@ const LOST: readonly [before: string, operations: string[], why: string][] = [
   [
     '1.8.0',
     ['editProjectEnv', 'listPromoteAliases'],
-    'Up to 1.7 the SDK decodes this answer to `{}`; what was asked is done.',
+    'Up to 1.7 the SDK decodes this response to `{}`; the request works.',
   ],
   [
     '1.8.0',

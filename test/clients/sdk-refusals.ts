@@ -59,8 +59,8 @@ export async function tellRefusals(story: Story, { bare, full }: Projects): Prom
     story.remarks.set(ROW, {
       outcome: 'works',
       why:
-        'From 1.2 to 1.4 the SDK demands one code and one sentence of some 400, 401 and 404, and throws `SDKValidationError` for ' +
-        'every other; its `rawValue` holds what was answered.',
+        'From 1.2 to 1.4 the SDK accepts one code and message of some 400, 401 and 404, and throws `SDKValidationError` for ' +
+        'every other; its `rawValue` has the response.',
     })
 }
 

@@ -40,7 +40,7 @@ export type Story = {
 
 const UNASKABLE: Remark = {
   outcome: 'differs',
-  why: 'These versions were published with a method that does not take `teamId`, and throws because it is missing: nothing is asked.',
+  why: 'These versions were published with a method that does not take `teamId`, and throws without it: no request is sent.',
 }
 
 type Account = Pick<Story, 'label' | 'accountId' | 'team'>

@@ -1,4 +1,4 @@
-/** Sweep of leases that ended without a word of their runner, and of builds that run for too long. docs/building.md: Leases. */
+/** Sweep of leases that expired without a report of the runner, and of builds that run too long. docs/building.md: Leases. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -8,13 +8,13 @@ import { moveDeployment } from './queue.ts'
 
 /** A build has this many attempts. */
 const MAX_ATTEMPTS = 3
-/** A runner ends a build at its time limit itself. This long after it the control plane does. */
+/** The runner ends a build at its time limit; this long after that, the control plane does. */
 const GRACE_MS = 2 * 60_000
 /** A runner that still renews the lease of a deployment this long after its end loses it. */
 const LATE_MS = 2 * 60_000
 
 /**
- * Puts builds whose lease ended back into the queue; after two more attempts they fail with RUNNER_LOST. Ends builds that run for too
+ * Puts builds whose lease ended back into the queue; the third such end fails them with RUNNER_LOST. Ends builds that run for too
  * long with BUILD_TIMED_OUT, and takes the lease of a runner that does not end one. Returns the number of builds.
  */
 export async function endLostBuilds(ctx: OperatorCtx, limit: number): Promise<number> {
@@ -48,7 +48,7 @@ async function expire(ctx: OperatorCtx, build: Row<'build'>): Promise<void> {
     .where('deployment_id', '=', build.deployment_id)
     .where('attempt', '=', attempt)
     .where('state', '=', 'leased')
-    // A beat may have come between.
+    // A beat may have renewed it.
     .where('lease_until', '<', ctx.now)
     .executeTakeFirst()
   if (numUpdatedRows === 0n || build.cancel_requested === 1) return

@@ -38,7 +38,7 @@ function askedBy({ body: { deploymentId, target, meta, files } }: CreateInput): 
   return files === undefined ? 'source' : 'files'
 }
 
-/** Returns whether a request creates a deployment; clients retry those without a response. Promotes may repeat at any time. */
+/** Returns whether a request creates a deployment; clients retry it if they get no response. A promote is safe to repeat. */
 export function makesDeployment(input: CreateInput): boolean {
   return askedBy(input) !== 'promote'
 }
@@ -113,7 +113,7 @@ async function createFromFiles(ctx: Ctx, input: CreateInput, built: BuiltOutput)
 type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json'> &
   Partial<Pick<Row<'deployment'>, 'output_id' | 'source_id'>>
 
-/** Inserts a deployment with its variables. The states before READY of one whose output is stored are already past; one with a source is QUEUED. */
+/** Inserts a deployment with its variables. With a stored output it is READY, past the earlier states; with a source, QUEUED. */
 async function register(
   ctx: Ctx,
   project: Row<'project'>,
@@ -150,7 +150,7 @@ async function queueBuild(
 
 type Redeployed = { project: Row<'project'>; deployment: Row<'deployment'> }
 
-/** Builds the source of a deployment again, with settings and variables of the project now; of one without, redeploys the output. */
+/** Rebuilds the source of a deployment with the project's current settings and variables. Without one, redeploys the output. */
 async function redeploy(ctx: Ctx, { project, deployment }: Redeployed, input: CreateInput): Promise<Deployment> {
   const { body } = input
   const { output_id, source_id } = deployment

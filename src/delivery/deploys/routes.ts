@@ -11,7 +11,7 @@ import { createClientDeployment, makesDeployment, prepareCreate, undoCreate } fr
 import { CreateDeployment, CreateDeploymentQuery, noticeHeaders } from './create-schema.ts'
 
 const tag = 'deployments'
-const OF_A_BUILD = 'Berth builds from files that are sent: a request without files is refused as a whole'
+const OF_A_BUILD = 'Berth builds only uploaded files: a request without files is refused'
 /** Clients without a response retry within this time. */
 const REPEATED_MS = 10_000
 
@@ -98,7 +98,7 @@ export const deployRoutes = [
     summary: 'Read a file of a deployment',
     tag,
     needs: ['deployment:read'],
-    ignores: { query: { path: 'the id says which file' } },
+    ignores: { query: { path: 'the id names the file' } },
     load: findDeployment,
     run: readDeploymentFile,
     refuses: ['not_found', 'payload_too_large'],

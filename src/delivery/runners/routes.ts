@@ -9,7 +9,7 @@ export const runnerRoutes = [
     method: 'GET',
     path: '/operator/v1/runners',
     operationId: 'operatorListRunners',
-    summary: 'List the runners: what each builds, and when it last asked for a build',
+    summary: 'List the runners: what each builds, and when it last sent a request',
     tag,
     run: listRunners,
     list: { rows: MAX_RUNNERS, rowBytes: 4 * 1024 },

@@ -69,7 +69,7 @@ const Source = Type.Object({
   resourceId: Type.Optional(Unsupported(NO_RESOURCE)),
   externalResourceId: Type.Optional(Unsupported(NO_RESOURCE)),
 })
-const Transforms = Unsupported('lines are sent as they come')
+const Transforms = Unsupported('lines are sent unchanged')
 
 export const NewDrain = Type.Object({
   name: DrainName,

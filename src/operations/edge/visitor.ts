@@ -7,7 +7,7 @@ import { readHost } from '../../platform/verdict/host-name.ts'
 import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 
-/** Reads the visitor. `path`: the part after the check path, where Envoy puts the visitor's own. */
+/** Reads the visitor. `path`: what follows the check path; Envoy puts the visitor's path there. */
 export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor {
   const { host, port } = readHost(lastOf(headers['x-forwarded-host']) ?? headers.host ?? '') ?? NO_HOST
   const uri = readUri(lone(headers['x-forwarded-uri']) ?? path)

@@ -171,7 +171,7 @@ export type IntegrationTables = {
     attempts: number
     /** When the next attempt is due; an attempt extends it as a lease. Null: finished or on hold. */
     due_at: number | null
-    /** Since when it is on hold until its installation is active again; with a `due_at`, it is next. */
+    /** When it was put on hold, until its installation is active; with a `due_at`, it is next. */
     held_at: number | null
     status: 'pending' | 'delivered' | 'failed' | 'dropped'
     created_stamp: number

@@ -5,9 +5,9 @@ import type { Deps, OperatorCtx } from '../../context.ts'
 import { type Db, preparedQuery, type Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
 
-/** This close to its end a budget on PostgreSQL is counted within the transaction. Larger than the number of writes in flight. */
+/** With fewer free rows, a budget on PostgreSQL is counted within the transaction. Larger than the number of writes in flight. */
 const NEAR = 1000
-/** On PostgreSQL an instance uses up to this part of the free room before it counts again, because others write too. */
+/** On PostgreSQL an instance uses up to 1/PART of the free rows before it counts again, because others write too. */
 const PART = 64
 const SEEN_MS = 10_000
 const MAX_SEEN = 10_000

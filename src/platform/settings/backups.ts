@@ -101,7 +101,7 @@ export const BACKUPS = {
     group: 'Backups',
     kind: KEEP,
     default: 'last=3,daily=7,weekly=4',
-    description: 'Scheduled backups to keep: how many of the newest, and of how many days and weeks the newest.',
+    description: 'How many scheduled backups to keep: of the last ones, and the newest per day and per week.',
   },
   BERTH_S3_ENDPOINT: {
     group: 'Backups',
@@ -120,7 +120,7 @@ export const BACKUPS = {
       },
     },
     default: 'us-east-1',
-    description: 'The region of the bucket; what the server calls it, where it has none.',
+    description: 'The region of the bucket, or what a server without regions expects.',
   },
   BERTH_S3_ACCESS_KEY_ID: {
     group: 'Backups',

@@ -109,7 +109,7 @@ export const RUNNER = {
     kind: PATH,
     whenUnset: '`<BERTH_DATA>/runner`; as root `/var/cache/berth-runner`',
     description:
-      'The directory of `berth runner` and of functions: tools, and directories of what runs. `BERTH_SANDBOX_USER` must be able to enter it: [runner.md](runner.md#directory).',
+      'The directory of `berth runner` and of functions: tools and working directories. `BERTH_SANDBOX_USER` must be able to enter it: [runner.md](runner.md#directory).',
   },
   BERTH_BUILD_NETWORK: {
     group: 'Builds',
@@ -147,7 +147,7 @@ export const RUNNER = {
     kind: BUILDER,
     default: DEFAULT_BUILDER,
     description:
-      'The npm package that builds. Another version than the default is installed without a lockfile: [runner.md](runner.md#toolchain).',
+      'The npm package that builds. A version other than the default has no lockfile: [runner.md](runner.md#toolchain).',
   },
   BERTH_SANDBOX_USER: {
     group: 'Builds',

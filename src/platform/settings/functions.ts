@@ -7,7 +7,7 @@ export const FUNCTIONS = {
     kind: EnumSetting('sandboxed', 'trusted', 'off'),
     whenUnset: '`sandboxed` on a laptop where a sandbox starts, else `off`',
     description:
-      'Whether functions of deployments run: in a sandbox each, as plain processes (`trusted`), or not at all. The same on the control plane and its sites servers: [functions.md](functions.md).',
+      'How functions of deployments run: each in a sandbox, as plain processes (`trusted`), or not at all. Set the same on control plane and sites servers: [functions.md](functions.md).',
   },
   BERTH_FUNCTION_NETWORK: {
     group: 'Functions',
@@ -20,7 +20,7 @@ export const FUNCTIONS = {
     kind: IntegerSetting(1, 100_000),
     whenUnset: 'one for each 64 MiB of free memory at the start',
     description:
-      'How many functions of one `berth sites` are awake at the same time, half of them of one account: [functions.md](functions.md#processes).',
+      'Function processes that one `berth sites` runs at once, at most half of them of one account: [functions.md](functions.md#processes).',
   },
 } as const satisfies Record<string, Setting>
 

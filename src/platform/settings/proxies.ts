@@ -49,7 +49,7 @@ export const CONNECTIONS = {
     kind: IntegerSetting(1, 10_000),
     default: '2500',
     description:
-      'Connections that one address (of IPv6 one /64) may have at a listener: [limits.md](limits.md#connections).',
+      'Connections that one address (IPv6: one /64) may have per listener: [limits.md](limits.md#connections).',
   },
 } as const satisfies Record<string, Setting>
 
@@ -78,7 +78,7 @@ export const SITES = {
     group: 'Sites',
     kind: BYTES,
     default: '10GiB',
-    description: 'Most bytes of site files in that directory.',
+    description: 'Limit on site files in that directory.',
   },
   BERTH_SITES_TOKEN: {
     group: 'Sites',
@@ -93,7 +93,7 @@ export const SITES = {
     kind: ORIGIN,
     whenUnset: 'none: proxies answer 404 for deployments with files',
     description:
-      'The sites server, as proxies reach it: where they send visitors of deployments with files: [edge.md](edge.md#sites).',
+      'The address of the sites server for proxies, for visitors of deployments with files: [edge.md](edge.md#sites).',
   },
 } as const satisfies Record<string, Setting>
 

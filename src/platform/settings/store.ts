@@ -113,6 +113,6 @@ export const FILES = {
     group: 'Accounts and projects',
     kind: BYTES,
     default: '10GiB',
-    description: 'Most bytes of uploaded files of an account: [limits.md](limits.md#uploads).',
+    description: 'Limit on uploaded files of an account: [limits.md](limits.md#uploads).',
   },
 } as const satisfies Record<string, Setting>

@@ -13,6 +13,6 @@ export const FOR_TESTS = {
     kind: IntegerSetting(1, 100),
     default: '1',
     description:
-      'Factor of the timeouts of waiting requests, and of connections, locks and statements of PostgreSQL; for tests only, on busy machines.',
+      'Multiplies the timeouts of waiting requests, and of PostgreSQL connections, locks and statements; for tests only, on busy machines.',
   },
 } as const satisfies Record<string, Setting>

@@ -1,11 +1,11 @@
-/** Proxies with TLS in front of a listener that BERTH_TRUSTED_PROXIES does not name. docs/limits.md: Behind a proxy. */
+/** TLS proxies in front of a listener that are not in BERTH_TRUSTED_PROXIES. docs/limits.md: Behind a proxy. */
 import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:net'
 import type { Logger } from 'pino'
 import type { ConnectionSettings } from '../../config.ts'
 import { isTrusted, plainAddress } from '../base/network.ts'
 
-/** Where requests came from that say in X-Forwarded-Proto that their client used https, and how many since the start. */
+/** An address that sent requests with X-Forwarded-Proto https, and the number of them since the start. */
 export type UnnamedProxy = { address: string; requests: number }
 
 export type UnnamedProxies = {
@@ -17,7 +17,7 @@ export type UnnamedProxies = {
 /** Anyone can send the header, so no more addresses are kept. */
 const MOST = 20
 
-/** Begins to count. The log says each address once. */
+/** Starts to count. Logs each address once. */
 export function createUnnamedProxies(
   { trustedProxies }: Pick<ConnectionSettings, 'trustedProxies'>,
   log: Pick<Logger, 'warn'>,
@@ -40,7 +40,7 @@ export function createUnnamedProxies(
   }
 }
 
-/** Notes each request of a server. Gives what ends that. */
+/** Counts requests of a server. Returns a stop function. */
 export function watchProxies(server: Server, { note }: UnnamedProxies): () => void {
   server.on('request', note)
   return () => void server.off('request', note)

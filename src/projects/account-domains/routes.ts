@@ -58,9 +58,9 @@ export const accountDomainRoutes = [
     body: AddAccountDomain,
     ignores: {
       body: {
-        token: 'is for a transfer in, which is refused: Berth is not a registrar',
-        cdnEnabled: 'the domains of projects say which names the edge serves',
-        zone: 'DNS is kept elsewhere',
+        token: 'for a transfer in, which is refused: Berth is not a registrar',
+        cdnEnabled: 'the edge serves the domains of projects',
+        zone: 'Berth hosts no DNS',
       },
     },
     guards: [actsForAllProjects, accountInGoodStanding],

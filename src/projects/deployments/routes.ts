@@ -38,7 +38,7 @@ export const deploymentRoutes = [
     summary: 'Get a deployment by its id or its own host name',
     tag,
     needs: read,
-    ignores: { query: { withGitRepoInfo: 'what is known of the commit is always answered' } },
+    ignores: { query: { withGitRepoInfo: 'known commit data is always returned' } },
     load: findDeployment,
     run: readDeploymentReply,
     refuses: ['not_found'],

@@ -226,7 +226,7 @@ export const domainRoutes = [
     needs: ['domain:read'],
     ignores: {
       query: {
-        projectIdOrName: 'what DNS says of a name is the same for every project',
+        projectIdOrName: 'the DNS of a name is the same for every project',
         strict: 'Berth returns no nameservers, neither of the name nor of its parent',
       },
     },

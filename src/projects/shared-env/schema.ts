@@ -51,7 +51,7 @@ export const UpdateShared = Type.Object({
     minProperties: 1,
     maxProperties: MAX_AT_ONCE,
     patternProperties: { '^.': Update },
-    description: 'what is to change of each variable, by its id',
+    description: 'the changes of each variable, by its id',
   }),
 })
 export type UpdateShared = Static<typeof UpdateShared>
@@ -63,7 +63,7 @@ const Ids = Type.Optional(Type.String({ maxLength: 8192, description: 'ids, comm
 const NotIds = Type.Optional(Type.String({ maxLength: 8192, description: 'all but these ids, comma-separated' }))
 const NotOf = Type.Optional(Type.String({ maxLength: 100, description: 'only those that this project does not have' }))
 export const ListSharedQuery = Type.Object({
-  search: Type.Optional(Type.String({ maxLength: 256, description: 'a part of the key; case does not count' })),
+  search: Type.Optional(Type.String({ maxLength: 256, description: 'a part of the key, case-insensitive' })),
   projectId: Type.Optional(Type.String({ maxLength: 100, description: 'only those that this project has' })),
   ids: Ids,
   exclude_ids: NotIds,

@@ -40,7 +40,7 @@ export const transferRoutes = [
     body: AcceptTransfer,
     ignores: {
       body: {
-        paidFeatures: 'nothing is paid for by project: what a plan allows is asked when it is used',
+        paidFeatures: 'projects have no paid features; the plan is checked at each use',
         acceptedPolicies: 'Berth has no policies that a user accepts',
       },
     },

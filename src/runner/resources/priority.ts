@@ -2,12 +2,12 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 
 const SCORE_FILE = '/proc/self/oom_score_adj'
-/** The kernel ends a process of a build before others that are half of the memory larger. */
+/** The kernel kills a build process before others that use up to half of the memory more. */
 const BUILD_SCORE = 500
 
 /**
- * Runs `start` while this process has the score of a build, which what it starts inherits. Where this process is root, the kernel keeps the score as the
- * least that a build can choose.
+ * Runs `start` with the score of a build, which its child processes inherit. Where this process is root, a build cannot
+ * choose a lower score.
  */
 export function withBuildScore(start: () => void): void {
   const own = readScore()
@@ -38,11 +38,11 @@ function writeScore(score: number): void {
   }
 }
 
-/** The priority of the session counts instead of that of a process where the kernel groups processes by session. */
+/** Where the kernel groups processes by session, only the priority of the session counts. */
 const YIELDING = `{ echo 10 > /proc/self/autogroup; } 2>/dev/null
 exec nice -n 10 "$@"`
 
-/** Returns the command with less processor time than what else runs. A process cannot undo that. Pure. */
+/** Returns the command with a lower CPU priority, which a process cannot raise. Pure. */
 export function yielding(command: readonly [string, ...string[]]): [string, ...string[]] {
   return ['/bin/sh', '-c', YIELDING, 'build', ...command]
 }

@@ -1,11 +1,11 @@
-/** The output of a function as lines of its log. Pure but for the state of one stream. docs/functions.md: Log. */
+/** The output of a function as lines of its log. Pure except for stream state. docs/functions.md: Log. */
 import { LINE_MARK } from '../../launcher/protocol.ts'
 
 /** `requestId`: empty where it is not known. */
 export type FunctionLine = { stream: 'stdout' | 'stderr'; requestId: string; text: string }
 
 const MAX_LINE = 16 * 1024
-/** Of a marked line as JSON, in which a character may be six. */
+/** For a marked line: JSON may need six characters for one. */
 const MAX_HELD = 8 * MAX_LINE
 const ID = /^[\w:-]{0,100}$/
 
@@ -32,7 +32,7 @@ export function readLines(take: (line: FunctionLine) => void): { write(text: str
   }
 }
 
-/** Reads one line. What a program wrote that the function started has no mark. */
+/** Reads one line. Output of programs that the function started has no mark. */
 export function readLine(line: string): FunctionLine {
   const [, stream, requestId = '', json = ''] = /^\u001e([oe]) (\S*) (.*)$/s.exec(line) ?? []
   const text = stream === undefined ? undefined : parsed(json)
@@ -41,7 +41,7 @@ export function readLine(line: string): FunctionLine {
   return { stream: stream === 'e' ? 'stderr' : 'stdout', requestId, text: shown(text) }
 }
 
-/** Undefined where the line was cut, or was written by the function in the form of a marked one. */
+/** Undefined if the line was truncated, or if the function itself wrote a marked line. */
 function parsed(json: string): string | undefined {
   try {
     const text: unknown = JSON.parse(json)

@@ -17,7 +17,7 @@ const LOOKS: Record<NoteMood, readonly [mood: Mood, name: Glyph]> = {
   bad: ['bad', 'failed'],
 }
 
-/** Renders a note across the page: ground, rim and shape of one state. */
+/** Renders a full-width note: background, border and icon. */
 export function note(mood: NoteMood, content: Html | string, { role, id, actions }: NoteOptions = {}): Html {
   const [look, name] = LOOKS[mood]
   return html`<div class="note ${mood}"${role && html` role="${role}"`}${id && html` id="${id}"`}>${glyph(look, name)}<div class="grow">${content}</div>${actions && html`<div class="line">${actions}</div>`}</div>`
