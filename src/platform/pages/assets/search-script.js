@@ -52,6 +52,11 @@ function onKey(event) {
     event.preventDefault()
     follow(chosen, event.ctrlKey || event.metaKey)
   }
+  // In a search field with text, a browser would only clear it.
+  if (event.key === 'Escape') {
+    event.preventDefault()
+    palette.close()
+  }
   if (step === undefined) return
   event.preventDefault()
   const all = [...palette.querySelectorAll('li')]
