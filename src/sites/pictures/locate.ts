@@ -16,8 +16,13 @@ export type Place = {
   ask(question: Question): Promise<Decision>
 }
 
+/** The router keeps the request of a picture, and a decision that is reusable never changes. So most visitors need no second decision. */
+const LOCATED = new WeakMap<PictureSource, Located>()
+
 /** Returns where a source is. Throws PictureFailure for a path that the deployment does not have. */
 export async function locate(source: PictureSource, place: Place): Promise<Located> {
+  const before = LOCATED.get(source)
+  if (before !== undefined) return before
   const { visit, deploymentId, ask } = place
   const via = viaOf(visit)
   if (source.kind === 'remote') return { kind: 'remote', url: source.url, via }
@@ -34,7 +39,9 @@ export async function locate(source: PictureSource, place: Place): Promise<Locat
     if (decision.status !== 200) throw notValid('"url" parameter is valid but the site has no picture there')
     const { digest, size } = decision.file
     const caching = decision.headers.find(({ name }) => name === 'cache-control')?.value
-    return { kind: 'file', digest, size, caching }
+    const located: Located = { kind: 'file', digest, size, caching }
+    if (decision.reusable) LOCATED.set(source, located)
+    return located
   }
   const headers = { via, 'x-deployment-id': deploymentId }
   const isSecure = visitor.scheme === 'https'

@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS, type Limits, type Policy } from '../../sandbox/policy.t
 import type { RunAs } from '../../sandbox/run-as.ts'
 import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
-import { notValid, PictureFailure } from './faults.ts'
+import { notValid } from './faults.ts'
 import { isSvg, pictureTypeOf } from './picture-type.ts'
 
 /** What makes pictures on this machine. `node`: as of functions. `sharp`: a directory with `node_modules/sharp`. */
@@ -30,7 +30,7 @@ type Wish = { width: number; quality: number; format: string | undefined }
 type Made = { bytes: Buffer; type: string } | 'asIs'
 
 export type PictureSandbox = {
-  /** Makes a picture; undefined where nothing can make one now. Throws PictureFailure for a source that is none, and the system's errors. */
+  /** Makes a picture; undefined where it cannot be made here now, or takes too much. Throws PictureFailure for another source, and the system's errors. */
   make(bytes: Buffer, wish: Wish): Promise<Made | undefined>
   close(): Promise<void>
 }
@@ -76,7 +76,8 @@ export async function openPictureSandbox({
         const { workDirectory } = await sandbox.prepare()
         const source = await place(join(workDirectory, 'source'), bytes)
         sandbox.start(policyOf(sandbox, { maker, source, tools: found }, wish))
-        return madeOf(await run(sandbox, limitMs))
+        const output = await run(sandbox, limitMs)
+        return output && madeOf(output)
       } finally {
         await sandbox.destroy()
         running.delete(sandbox)
@@ -128,8 +129,8 @@ function policyOf(
   }
 }
 
-/** Returns what it wrote, if it ended well and in time. */
-async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer> {
+/** Returns what it wrote; undefined if it took too much time or memory. */
+async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer | undefined> {
   let isLate = false
   const timer = setTimeout(() => {
     isLate = true
@@ -144,17 +145,12 @@ async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer> {
       pieces.push(piece)
     }
     const { code, ranOutOfMemory } = await sandbox.wait()
-    if (isLate) throw failed('The picture takes too long to resize. Use a smaller source.')
-    if (ranOutOfMemory) throw failed('The picture takes too much memory to resize. Use a smaller source.')
+    if (isLate || ranOutOfMemory) return undefined
     if (code !== 0) throw notValid(NOT_VALID)
     return Buffer.concat(pieces, size)
   } finally {
     clearTimeout(timer)
   }
-}
-
-function failed(message: string): PictureFailure {
-  return new PictureFailure('INTERNAL_OPTIMIZED_IMAGE_REQUEST_FAILED', message)
 }
 
 const NOT_VALID = "The requested resource isn't a valid image."

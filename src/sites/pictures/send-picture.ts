@@ -11,11 +11,12 @@ import type { Visit } from '../visitors/visit.ts'
 import type { PictureRequest } from './picture-request.ts'
 import type { Located } from './sources.ts'
 
+type Rules = Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
 type Sending = {
   visit: Visit
   picture: PictureRequest
   located: Located
-  rules: Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
+  rules: Rules
   cached: 'HIT' | 'STALE' | 'MISS'
 }
 
@@ -25,12 +26,33 @@ const MAX_NAME = 100
 export async function sendPicture(
   cache: ContentCache,
   page: Page,
-  { visit, picture, located, rules, cached }: Sending,
+  sending: Sending,
   response: ServerResponse,
 ): Promise<void> {
-  const { method, headers } = visit.request
+  const { method, headers } = sending.visit.request
   const { digest, size } = page.body
   response.setHeader('x-vercel-id', String(response.getHeader('x-vercel-id') ?? newRequestId()))
+  await answerFile(cache, response, {
+    account: page.account,
+    request: { method, headers },
+    file: { path: '/', digest, size, contentType: page.contentType, status: 200 },
+    rules: rulesFor(page, sending),
+  })
+}
+
+/** One object for each picture and decision, because headers are built once for it (response-plan.ts). */
+const MADE = new WeakMap<Page, { rules: Rules; cached: string; located: Located; made: Rules }>()
+
+function rulesFor(page: Page, sending: Sending): Rules {
+  const { rules, cached, located } = sending
+  const before = MADE.get(page)
+  if (before?.rules === rules && before.cached === cached && before.located === located) return before.made
+  const made = makeRules(page, sending)
+  MADE.set(page, { rules, cached, located, made })
+  return made
+}
+
+function makeRules(page: Page, { picture, located, rules, cached }: Sending): Rules {
   const own = [
     ...(located.kind === 'file' ? [{ name: 'cache-control', value: browserCaching(located.caching) }] : []),
     ...page.headers,
@@ -42,12 +64,7 @@ export async function sendPicture(
     { name: 'vary', value: varyOf(rules.headers) },
     { name: 'x-vercel-cache', value: cached },
   ]
-  await answerFile(cache, response, {
-    account: page.account,
-    request: { method, headers },
-    file: { path: '/', digest, size, contentType: page.contentType, status: 200 },
-    rules: { ...rules, headers: [...own, ...rules.headers, ...last] },
-  })
+  return { ...rules, headers: [...own, ...rules.headers, ...last] }
 }
 
 /** TABLE endings of names whose type says another one. */
