@@ -19,14 +19,15 @@ const BANNER = `import { createRequire as requireOf } from 'node:module'\nconst 
 /** Bundles an entry. `version`: what the program says that it is. The same sources give the same bytes, wherever they lie. Throws when a package is not installed. */
 export async function bundle(entry: string, version: string): Promise<Bundle> {
   const worker = await bundleWorker()
-  const launcher = await bundleLauncher()
+  const launcher = await bundleForSandbox('launcher/main.ts')
+  const maker = await bundleForSandbox('sites/pictures/maker.ts')
   const build = await rolldown({
     cwd: root,
     input: ENTRY,
     platform: 'node',
     // An optional part of the PostgreSQL driver, which Berth has not.
     external: ['pg-native'],
-    plugins: [textsInside(entry, version, { worker, launcher })],
+    plugins: [textsInside(entry, version, { worker, launcher, maker })],
     logLevel: 'silent',
   })
   const { output } = await build.generate({ format: 'esm', codeSplitting: false, banner: BANNER, comments: false })
@@ -59,14 +60,14 @@ async function bundleWorker(): Promise<string> {
   return chunk.code
 }
 
-/** The launcher of functions, which older versions of Node.js run. */
-async function bundleLauncher(): Promise<string> {
-  const input = join(root, 'src', 'launcher', 'main.ts')
+/** The launcher of functions, and what makes pictures, which older versions of Node.js run. */
+async function bundleForSandbox(file: string): Promise<string> {
+  const input = join(root, 'src', file)
   const build = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' })
   const { output } = await build.generate({ format: 'esm', codeSplitting: false, comments: false })
   await build.close()
   const outside = output[0].imports.filter((name) => !isBuiltin(name))
-  if (outside.length > 0) throw new Error(`the launcher imports what functions lack: ${outside.join(', ')}`)
+  if (outside.length > 0) throw new Error(`${file} imports what a sandbox lacks: ${outside.join(', ')}`)
   return output[0].code
 }
 
@@ -74,7 +75,7 @@ async function bundleLauncher(): Promise<string> {
 function textsInside(
   entry: string,
   version: string,
-  { worker, launcher }: { worker: string; launcher: string },
+  { worker, launcher, maker }: { worker: string; launcher: string; maker: string },
 ): Plugin {
   return {
     name: 'texts inside',
@@ -96,7 +97,8 @@ function textsInside(
         'export const shippedFile = (name) => TEXTS[name]()',
         "export const shippedFont = (name) => Buffer.from(FONTS[name](), 'base64')",
         `export const workerCode = () => ${JSON.stringify(worker)}`,
-        `export const launcherModules = () => ({ 'main.mjs': ${JSON.stringify(launcher)} })\n`,
+        `export const launcherModules = () => ({ 'main.mjs': ${JSON.stringify(launcher)} })`,
+        `export const pictureMaker = () => ${JSON.stringify(maker)}\n`,
       ].join('\n')
     },
   }

@@ -5,8 +5,8 @@ import { exitWithError, openLog } from '../platform/base/log.ts'
 import { endAtSignals } from '../platform/server/graceful-shutdown.ts'
 import { listenToVisitors } from '../platform/server/listen.ts'
 import { openSitesServer } from '../sites/visitors/sites-server.ts'
+import { siteOptions } from './start-functions.ts'
 import { untilThere } from '../start-wait.ts'
-import { functionOptions } from './start-functions.ts'
 import { endWithParent } from './supervise.ts'
 
 /** How long requests in transit are still accepted. */
@@ -19,8 +19,7 @@ export async function startSites(config: Config, env: NodeJS.ProcessEnv): Promis
   process.umask(0o077)
   const log = await openLog(config.logLevel)
   process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
-  const functions = await functionOptions(config, env, log)
-  const server = await openSitesServer({ config, log }, { functions })
+  const server = await openSitesServer({ config, log }, await siteOptions(config, env, log))
   const stop = endAtSignals(log, () => server.close(GRACE_MS))
   endWithParent(() => stop('the service has ended'))
   const waits = { seconds: config.startWaitSeconds, log }

@@ -16,7 +16,7 @@ import { root } from '../support/root.ts'
 import { callEdgeAt } from '../support/worlds/edge-world.ts'
 import { folderOf } from './ledger.ts'
 
-export type Files = Readonly<Record<string, string>>
+export type Files = Readonly<Record<string, string | Uint8Array>>
 
 /** Tools of builds are installed once for all runs. */
 const CACHE = join(root, '.cache', 'runner')

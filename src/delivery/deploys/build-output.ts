@@ -5,7 +5,7 @@ import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { runsFunctions } from '../../platform/settings/functions.ts'
+import { makesPictures, runsFunctions } from '../../platform/settings/functions.ts'
 import { ArchiveFault } from '../archive/fault.ts'
 import type { Notice } from '../outputs/notices.ts'
 import { isPrebuilt, type Output, readOutput } from '../outputs/output.ts'
@@ -96,7 +96,9 @@ export async function readEntries(
     const content = await contentOf(intake, ctx.account.id, digests.get(path) ?? '')
     return content ?? refuse('bad_request', `${path} was removed meanwhile. Deploy again.`)
   }
-  const output = await readOutput({ entries, read, runsFunctions: runsFunctions(ctx.deps.config.functions) })
+  const { functions } = ctx.deps.config
+  const runs = { functions: runsFunctions(functions), pictures: makesPictures(functions) }
+  const output = await readOutput({ entries, read, runs })
   if ('faults' in output) return output
   const announced = { sha1: undefined, size: undefined, most: 2 * OUTPUT_LIMITS.manifestBytes }
   const { sha256, size } = await intake.put(ctx.account.id, writeManifest(output.manifest), announced)

@@ -24,7 +24,8 @@ const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => str
     `The middleware (${what}) will not run: functions are off on this server. Visitors of the paths that it matches get status 501.`,
   crons_not_run: (what, count) =>
     `${count === 1 ? 'The cron job' : `${count} cron jobs`} (${what}) will not run: functions are off on this server.`,
-  images_not_optimized: () => 'Images will not be resized: /_vercel/image and /_next/image answer status 501.',
+  images_not_optimized: () =>
+    'Images will not be resized: this server runs no sandboxed functions. /_vercel/image and /_next/image send them as they are.',
   challenge_denies: (what) =>
     `Berth has no challenge for visitors: the rules (${what}) deny the requests that they match.`,
   header_ignored: (what) => `The server writes these headers itself, so they are ignored: ${what}.`,
@@ -36,15 +37,24 @@ const MAX_NAMED = 5
 
 export type NoticeList = { add(code: NoticeCode, what: string): void; list(): Notice[] }
 
-/** TABLE notices of what runs where functions are on. */
-const OF_FUNCTIONS: ReadonlySet<NoticeCode> = new Set<NoticeCode>(['functions_not_run', 'middleware_not_run'])
+/** Whether functions run, and pictures are resized. */
+export type Runs = { functions: boolean; pictures: boolean }
 
-/** Collects notices and merges them into one sentence per kind. `runsFunctions`: whether functions are on. */
-export function openNotices(runsFunctions: boolean): NoticeList {
+/** TABLE notices → they are left out where this runs. */
+const RUN_BY: Partial<Record<NoticeCode, keyof Runs>> = {
+  functions_not_run: 'functions',
+  middleware_not_run: 'functions',
+  crons_not_run: 'functions',
+  images_not_optimized: 'pictures',
+}
+
+/** Collects notices and merges them into one sentence per kind. `runs`: nothing where it is not said. */
+export function openNotices(runs: Runs = { functions: false, pictures: false }): NoticeList {
   const places = new Map<NoticeCode, Set<string>>()
   return {
     add(code, what) {
-      if (runsFunctions && OF_FUNCTIONS.has(code)) return
+      const by = RUN_BY[code]
+      if (by !== undefined && runs[by]) return
       const named = places.get(code) ?? new Set()
       places.set(code, named.add(what.slice(0, 100)))
     },

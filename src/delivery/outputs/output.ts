@@ -7,7 +7,7 @@ import { readConfig } from './config-file.ts'
 import { addFault, openReport, type Report, sentencesOf } from './faults.ts'
 import { type Field, parseField, refuseField } from './fields.ts'
 import { type Functions, type ReadJson, readFunctions } from './functions.ts'
-import { type Notice, type NoticeList, openNotices } from './notices.ts'
+import { type Notice, type NoticeList, openNotices, type Runs } from './notices.ts'
 import { prerenderOf } from './prerenders.ts'
 import { staticFilesOf } from './static-files.ts'
 import { fileAt, openTree, type Tree, type UploadEntry } from './tree.ts'
@@ -16,11 +16,11 @@ const OUTPUT_FOLDER = '.vercel/output/'
 const CONFIG_FILE = `${OUTPUT_FOLDER}config.json`
 
 /**
- * An upload. `read` returns the content of a file by path; it is called only for files with a known size within the limits. `runsFunctions`: whether
- * functions of Node.js run here.
+ * An upload. `read` returns the content of a file by path; it is called only for files with a known size within the limits. `runs`: what of an
+ * output runs here.
  */
 export type Upload = {
-  runsFunctions?: boolean
+  runs?: Runs
   entries: readonly UploadEntry[]
   read(path: string): Promise<Uint8Array>
 }
@@ -35,7 +35,7 @@ export function isPrebuilt(entries: readonly Pick<UploadEntry, 'path'>[]): boole
 /** Reads an output. Returns it, or at most 21 error sentences. Works in slices, so a large output does not block other requests. */
 export async function readOutput(upload: Upload): Promise<Output | { faults: string[] }> {
   const report = openReport()
-  const notices = openNotices(upload.runsFunctions === true)
+  const notices = openNotices(upload.runs)
   const tree = await openTree(upload.entries, report)
   const manifest = report.faults.length === 0 ? await compile(upload, tree, report, notices) : undefined
   if (manifest === undefined || report.faults.length > 0) return { faults: sentencesOf(report) }

@@ -18,6 +18,7 @@ import { checkAddress } from './network/address.ts'
 import { checkCertificate } from './network/certificate.ts'
 import { checkOwnNames } from './network/own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './network/port.ts'
+import { checkPictures } from './pictures.ts'
 import { checkSandbox } from './sandbox.ts'
 import { checkServer } from './server.ts'
 import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
@@ -50,6 +51,7 @@ export const CHECKS: Record<string, Check> = {
   'names of sites': checkSuffixNames,
   builds: checkBuilds,
   sandbox: checkSandbox,
+  pictures: checkPictures,
   mail: checkMail,
 }
 

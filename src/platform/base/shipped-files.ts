@@ -33,6 +33,8 @@ const FILES = {
   'pnpm-10 lock': () => new URL('../../runner/toolchain/pnpm-10/package-lock.json', import.meta.url),
   'yarn-1 manifest': () => new URL('../../runner/toolchain/yarn-1/package.json', import.meta.url),
   'yarn-1 lock': () => new URL('../../runner/toolchain/yarn-1/package-lock.json', import.meta.url),
+  'pictures manifest': () => new URL('../../runner/toolchain/pictures/package.json', import.meta.url),
+  'pictures lock': () => new URL('../../runner/toolchain/pictures/package-lock.json', import.meta.url),
 } satisfies Record<string, () => URL>
 
 /** TABLE Shipped fonts */
@@ -70,6 +72,11 @@ export function launcherModules(): Record<string, string> {
   return Object.fromEntries(
     names.map((name) => [withoutTypes(name), modules(readFileSync(new URL(name, folder), 'utf8'))]),
   )
+}
+
+/** Returns the module that makes a picture, for Node.js without types. docs/pictures.md: Sandbox. */
+export function pictureMaker(): string {
+  return modules(readFileSync(new URL('../../sites/pictures/maker.ts', import.meta.url), 'utf8'))
 }
 
 function withoutTypes(name: string): string {

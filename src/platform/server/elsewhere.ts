@@ -36,7 +36,7 @@ const NO_STORES =
   'Berth provides no databases and no file stores. Run them elsewhere, and keep their addresses in variables (docs/variables.md).'
 const NO_REMOTE_CACHE = 'Berth has no remote cache of builds. Point the build tool at a cache server of your own.'
 const NO_PICTURES =
-  'Berth caches no pictures. Purge pages by their tags: POST /v1/edge-cache/invalidate-by-tags (docs/prerendering.md).'
+  'Berth purges no pictures by their source. Purge all pages and pictures: POST /v1/edge-cache/purge-all (docs/pictures.md).'
 const NO_OIDC =
   'Berth issues no OIDC tokens for projects. Give the build or the function a secret in a variable (docs/variables.md).'
 const NO_SECRETS =

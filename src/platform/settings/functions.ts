@@ -41,6 +41,11 @@ export function functionsOf(values: {
   return { mode, network, processes }
 }
 
+/** Returns whether pictures are made: anyone can choose one, so only in a sandbox. docs/pictures.md. */
+export function makesPictures({ mode }: Pick<FunctionsSettings, 'mode'>): boolean {
+  return mode === 'sandboxed'
+}
+
 /** Returns whether functions of deployments run. */
 export function runsFunctions({ mode }: Pick<FunctionsSettings, 'mode'>): boolean {
   return mode === 'sandboxed' || mode === 'trusted'

@@ -13,6 +13,7 @@ export const UNITS = {
   'npm-11': { manifest: 'npm-11 manifest', lock: 'npm-11 lock' },
   'pnpm-10': { manifest: 'pnpm-10 manifest', lock: 'pnpm-10 lock' },
   'yarn-1': { manifest: 'yarn-1 manifest', lock: 'yarn-1 lock' },
+  pictures: { manifest: 'pictures manifest', lock: 'pictures lock' },
 } as const satisfies Record<string, Files>
 
 export type Unit = keyof typeof UNITS

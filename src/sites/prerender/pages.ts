@@ -3,7 +3,7 @@ import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 
 /**
  * A kept page. `number`: of the last purge when it was rendered. `at`, `freshUntil` and `staleUntil` in ms since 1970; null: for ever. `isFirst`: the file of the output, which no function rendered since.
- * `ownsBody`: the body is in the file cache for kept pages alone.
+ * `isOwned`: the body is in the file cache for kept pages alone. `source`: the digest of what a picture was made from.
  */
 export type Page = {
   key: string
@@ -15,6 +15,7 @@ export type Page = {
   tags: string[]
   contentType: string
   body: { digest: string; size: number; isOwned: boolean }
+  source?: string
   at: number
   number: number
   freshUntil: number | null

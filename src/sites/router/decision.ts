@@ -7,6 +7,7 @@ import type {
   StaticFile,
   Transform,
 } from '../../delivery/protocol/routing-manifest.ts'
+import type { AskedPicture } from '../pictures/picture-request.ts'
 
 /** The state of routing while a middleware runs. Survives a structured clone. */
 export type MiddlewareState = { routing: Routing; at: number; captures: Captures }
@@ -56,7 +57,7 @@ export type Routed = {
   responseTransforms: ResponseTransform[]
   /** Indexes in config.json of the rules that matched, in matching order. */
   rules: number[]
-  /** Every GET of this path gets the same decision, regardless of query, headers and host. That of a function has its own query in it. */
+  /** Every GET of this path gets the same decision, regardless of headers and host, and but for a picture of the query. That of a function has its own query in it. */
   reusable: boolean
 }
 
@@ -94,7 +95,7 @@ export type Decision = Routed &
         invocation: Invocation
       }
     | ({ kind: 'folder' } & FolderList)
-    | { kind: 'image'; search: string }
+    | { kind: 'image'; picture: AskedPicture }
     | { kind: 'redirect'; status: number; location: string }
     | { kind: 'proxy'; status?: number; url: string; request: ForwardedRequest }
     /** Call this function, then call `resume` with its response. */

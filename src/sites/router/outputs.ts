@@ -1,5 +1,6 @@
 /** Turns a path into a decision: the indexed output with the rules of the phase `hit`, or an error page. */
 import type { Prerender } from '../../delivery/protocol/routing-manifest.ts'
+import { IMAGE_PATHS, pictureOf } from '../pictures/picture-request.ts'
 import { conditionsHold, type ReadyCondition } from './conditions.ts'
 import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
 import { applyDestination, RoutingFault } from './destination.ts'
@@ -12,12 +13,12 @@ import { readyCondition, type Site } from './site.ts'
 /** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
 
-const IMAGE_PATHS: ReadonlySet<string> = new Set(['/_next/image', '/_vercel/image'])
-
 /** Returns the decision for the current path. Throws `RoutingFault` above the lookup limit. */
 export function lookUp(site: Site, routing: Routing): Decision | undefined {
-  if (site.hasImages && IMAGE_PATHS.has(withoutTrailingSlashes(routing.path))) {
-    return { ...routedOf(routing), reusable: false, kind: 'image', search: searchOf(routing) }
+  if (site.images !== undefined && IMAGE_PATHS.has(withoutTrailingSlashes(routing.path))) {
+    const routed = routedOf(routing)
+    const reusable = routed.reusable && !routing.queryChanged
+    return { ...routed, reusable, kind: 'image', picture: pictureOf(site.images, searchOf(routing)) }
   }
   if (++routing.lookups > MAX_LOOKUPS) throw new RoutingFault('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)

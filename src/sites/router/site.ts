@@ -7,6 +7,7 @@ import {
   type RoutingManifest,
   type Transform,
 } from '../../delivery/protocol/routing-manifest.ts'
+import { type ReadyImages, readyImages } from '../pictures/picture-request.ts'
 import type { ReadyCondition } from './conditions.ts'
 import { type FileIndex, indexFiles } from './file-index.ts'
 import { type Matcher, matcherOf } from './pattern.ts'
@@ -23,7 +24,7 @@ export type Site = {
   files: FileIndex
   wildcards: ReadonlyMap<string, string>
   locales: ReadonlySet<string>
-  hasImages: boolean
+  images: ReadyImages | undefined
 }
 
 /** Prepares a manifest for routing. Takes a few milliseconds for the largest one; patterns are compiled on first use. */
@@ -38,7 +39,7 @@ export function openSite(manifest: RoutingManifest): Site {
         .flat()
         .flatMap(({ locale }) => locale?.redirects.map((one) => one.locale) ?? []),
     ),
-    hasImages: manifest.images !== undefined,
+    images: manifest.images && readyImages(manifest.images),
   }
 }
 

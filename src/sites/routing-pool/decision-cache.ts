@@ -12,7 +12,7 @@ const MAX_OF_A_SITE = 1024 ** 2
 const LARGEST = 4096
 /** The cost of an entry in addition to its texts. */
 const ENTRY = 256
-/** The same for what it says of a function. */
+/** The same for what it says of a function, or of a picture. */
 const FUNCTION = 1024
 
 type Entry = { decision: Decision; characters: number }
@@ -67,7 +67,7 @@ function renew<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 function sizeOf(path: string, { headers, rules, ...decision }: Decision): number {
-  const own = decision.kind === 'function' ? FUNCTION + 4 * path.length : 0
+  const own = decision.kind === 'function' || decision.kind === 'image' ? FUNCTION + 4 * path.length : 0
   return headers.reduce(
     (sum, { name, value }) => sum + name.length + value.length,
     ENTRY + own + path.length + 8 * rules.length,

@@ -70,7 +70,7 @@ export function openRoutingPool({
 function ask(state: State, job: RoutingJob): Promise<Decision> {
   const { waiting, budget, cache } = state
   const path = pathOf(job)
-  const kept = path === undefined ? undefined : cache.get(job.site, path)
+  const kept = path === undefined ? undefined : keptOf(cache, job, path)
   if (kept !== undefined) return Promise.resolve(ofRequest(kept, job))
   if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
   const owner = [job.account, job.network]
@@ -80,6 +80,15 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
     waiting.push(owner, { ...job, resolve, reject })
     next(state)
   })
+}
+
+function keptOf(cache: DecisionCache, task: Task, path: string): Decision | undefined {
+  return cache.get(task.site, path) ?? cache.get(task.site, withQuery(task, path))
+}
+
+/** The key of a picture, whose decision depends on the query too. It differs from every path. */
+function withQuery({ question }: Task, path: string): string {
+  return path + ((question.kind === 'resolve' && question.request.search) || '?')
 }
 
 /** A function gets the query of its own request. */
@@ -104,7 +113,8 @@ function start(state: State): void {
       threads.set(thread, undefined)
       budget.charge(pending.account, answer.micros)
       const path = pathOf(pending)
-      if ('decision' in answer && path !== undefined) cache.set(pending.site, path, answer.decision)
+      if ('decision' in answer && path !== undefined)
+        cache.set(pending.site, answer.decision.kind === 'image' ? withQuery(pending, path) : path, answer.decision)
       if ('decision' in answer) pending.resolve(answer.decision)
       else pending.reject(new Error(`the router failed for ${pending.site}: ${answer.failure}`))
       next(state)

@@ -14,8 +14,8 @@ import { ContentUnavailable } from '../content/content-fault.ts'
 import { FUNCTION_ERRORS, FunctionFailure } from '../functions/faults.ts'
 import type { Functions } from '../functions/functions.ts'
 import { runMiddleware } from '../middleware/run-middleware.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
-import type { Decision } from '../router/decision.ts'
 import type { Question } from '../routing-pool/messages.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
 import { stay } from '../skew/stay.ts'
@@ -46,6 +46,7 @@ export type Parts = {
   /** Undefined: they are off. */
   functions: Functions | undefined
   prerenders: Prerenders | undefined
+  pictures: Pictures
   pool: Pick<RoutingPool, 'ask'>
   usage: Pick<Usage, 'count'>
   connections: Config['connections']
@@ -53,14 +54,14 @@ export type Parts = {
 }
 
 /**
- * Answers a request. Never throws: an internal error is a page, or closes the connection if the response has begun. `isCron`: it is of
- * the control plane, so no protection applies.
+ * Answers a request. Never throws: an internal error is a page, or closes the connection if the response has begun. `asks`: protection applies to
+ * visitors alone. A cron job is of the control plane, and a picture for a visitor who was admitted.
  */
 export async function answerVisitor(
   parts: Parts,
   raw: IncomingMessage,
   response: CountedResponse,
-  isCron = false,
+  asks: 'visitor' | 'cron' | 'picture' = 'visitor',
 ): Promise<void> {
   const visit = readVisit(raw, parts.connections)
   if ('sentence' in visit) {
@@ -68,17 +69,17 @@ export async function answerVisitor(
     return sendAnswer(raw, response, sentence(400, visit.sentence, 'BAD_REQUEST'))
   }
   try {
-    await (isCron
-      ? answer(open(parts), withSchedule(visit, raw), { raw, response })
-      : answer(parts, visit, { raw, response }))
+    const own = asks === 'cron' ? withSchedule(visit, raw) : visit
+    await answer(asks === 'visitor' ? parts : open(parts, asks), own, { raw, response })
   } catch (error) {
     fail(parts, error, visit, { raw, response })
   }
 }
 
-/** Lets a cron job in. */
-function open({ admission, ...parts }: Parts): Parts {
-  return { ...parts, admission: { ...admission, refuse: async () => undefined } }
+/** Admits a cron job or a picture. That of a picture is part of the request of its visitor, which counts. */
+function open({ admission, usage, ...parts }: Parts, asks: 'cron' | 'picture'): Parts {
+  const counted = asks === 'cron' ? usage : { count: () => {} }
+  return { ...parts, usage: counted, admission: { ...admission, refuse: async () => undefined } }
 }
 
 /** Visitors cannot set this header. */
@@ -137,7 +138,7 @@ async function notLetIn(
 async function show(
   parts: Parts,
   { output, entry }: { output: OutputFacts; entry: HostEntry },
-  shown: Omit<Shown, 'site'>,
+  shown: Omit<Shown, 'site' | 'ask'>,
   exchange: Exchange,
 ): Promise<void> {
   const { visit, isProtected } = shown
@@ -151,11 +152,11 @@ async function show(
   const listsFolders = entry.settings?.directoryListing === true
   const asking = { ...site, network: networkOf(visit.visitor.ip) }
   const ask = (question: Question) => parts.pool.ask({ ...asking, question })
-  const shownSite = { ...shown, site }
+  const shownSite = { ...shown, site, ask }
   const first = await ask({ kind: 'resolve', request: { ...request, listsFolders } })
-  const decision = await runMiddleware(parts.functions, first, middlewareVisit(shownSite, ask), exchange)
+  const decision = await runMiddleware(parts.functions, first, middlewareVisit(shownSite), exchange)
   if (decision === 'done') return
-  if (decision instanceof FunctionFailure) return showFailed(parts, decision, ask, shownSite, exchange)
+  if (decision instanceof FunctionFailure) return showFailed(parts, decision, shownSite, exchange)
   const guard = isProtected ? undefined : entry.sourceMapGuard
   const closed =
     guard !== undefined && (isSourceMap(decision) || isSignInForMaps(guard, visit))
@@ -164,15 +165,11 @@ async function show(
   if (closed !== undefined && closed !== 'hidden') return tell(exchange, closed)
   const carried = closed === undefined ? decision : await ask({ kind: 'error', request, status: 404 })
   const failure = await carryOut(parts, carried, shownSite, exchange)
-  if (failure !== undefined) await showFailed(parts, failure, ask, shownSite, exchange)
+  if (failure !== undefined) await showFailed(parts, failure, shownSite, exchange)
 }
 
-type Ask = (question: Question) => Promise<Decision>
-
-function middlewareVisit(
-  { visit, site, deploymentId, isPreviewUrl, isProtected }: Shown,
-  ask: Ask,
-): Parameters<typeof runMiddleware>[2] {
+function middlewareVisit(shown: Shown): Parameters<typeof runMiddleware>[2] {
+  const { visit, site, deploymentId, isPreviewUrl, isProtected, ask } = shown
   const { request, visitor } = visit
   return {
     ...{ account: site.account, deploymentId, request, ip: visitor.ip, hidesPassword: isProtected },
@@ -181,14 +178,8 @@ function middlewareVisit(
   }
 }
 
-async function showFailed(
-  { cache }: Parts,
-  failure: FunctionFailure,
-  ask: Ask,
-  shown: Shown,
-  exchange: Exchange,
-): Promise<void> {
-  const page = await ask({ kind: 'error', request: shown.visit.request, status: FUNCTION_ERRORS[failure.code] })
+async function showFailed({ cache }: Parts, failure: FunctionFailure, shown: Shown, exchange: Exchange): Promise<void> {
+  const page = await shown.ask({ kind: 'error', request: shown.visit.request, status: FUNCTION_ERRORS[failure.code] })
   await showFailure(cache, failure, page, shown, exchange)
 }
 

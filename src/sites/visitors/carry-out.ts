@@ -8,10 +8,12 @@ import type { ContentCache } from '../content/content-cache.ts'
 import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
 import { specOf } from '../functions/function-spec.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
 import { RoutingFault } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
+import type { Question } from '../routing-pool/messages.ts'
 import { answerFile } from '../static/answer.ts'
 import { folderPage } from '../static/folder-page.ts'
 import type { Forwarding } from './forward.ts'
@@ -21,7 +23,7 @@ import type { Visit } from './visit.ts'
 
 export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
-/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. `purges`: of cached pages. */
+/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. `purges`: of cached pages. `ask`: the router of the site. */
 export type Shown = {
   visit: Visit
   site: OpenSite
@@ -29,6 +31,7 @@ export type Shown = {
   isPreviewUrl: boolean
   isProtected: boolean
   purges?: CachePurges | undefined
+  ask(question: Question): Promise<Decision>
 }
 
 type Means = {
@@ -36,6 +39,7 @@ type Means = {
   forwarding: Forwarding
   functions: Functions | undefined
   prerenders: Prerenders | undefined
+  pictures: Pictures
 }
 
 /**
@@ -61,7 +65,7 @@ export async function carryOut(
 }
 
 async function carryOutAll(
-  { cache, forwarding, functions, prerenders }: Means,
+  { cache, forwarding, functions, prerenders, pictures }: Means,
   decision: Decision,
   shown: Shown,
   { raw, response }: Exchange,
@@ -71,6 +75,11 @@ async function carryOutAll(
   if (decision.kind === 'proxy') {
     const order = { account: site.account, decision, rules, visit, hidesPassword: isProtected }
     await forwarding.send(order, { raw, response })
+    return undefined
+  }
+  if (decision.kind === 'image') {
+    const call = { ...shown, account: site.account, rules, purges: shown.purges }
+    await pictures.answer(decision.picture, call, { raw, response })
     return undefined
   }
   const request = functionRequest(decision, rules, shown)

@@ -40,8 +40,8 @@ const MAX_BODY_BYTES = 100 * 1024 ** 2
 /** A visitor who reads nothing for this time is disconnected. */
 const TIMEOUT_MS = 60_000
 /** Detects loops between sites: each adds itself to `Via` (RFC 9110 7.6.3). */
-const VIA = '1.1 berth'
-const MAX_HOPS = 4
+export const VIA = '1.1 berth'
+export const MAX_HOPS = 4
 /** The longest URL of another server. Few servers accept more. */
 const MAX_URL = 32 * 1024
 
@@ -87,10 +87,14 @@ const TOO_LARGE = sentence(
   'PAYLOAD_TOO_LARGE',
 )
 
-function refusalOf({ request }: Visit, { headers }: IncomingMessage): Outgoing | undefined {
+/** Returns how many sites the request came through. */
+export function hopsOf({ request }: Pick<Visit, 'request'>): number {
+  return (request.headers.get('via') ?? '').split(',').filter((hop) => hop.trim() === VIA).length
+}
+
+function refusalOf(visit: Visit, { headers }: IncomingMessage): Outgoing | undefined {
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return TOO_LARGE
-  const hops = (request.headers.get('via') ?? '').split(',').filter((hop) => hop.trim() === VIA).length
-  if (hops < MAX_HOPS) return undefined
+  if (hopsOf(visit) < MAX_HOPS) return undefined
   return sentence(508, 'The rules of these sites forward the request in a loop.', 'INFINITE_LOOP_DETECTED')
 }
 

@@ -12,6 +12,9 @@ import { workerCode } from '../../platform/base/shipped-files.ts'
 import { type ContentCache, type FetchContent, openContentCache } from '../content/content-cache.ts'
 import { startCrons } from '../crons/cron-runs.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
+import { openInnerRequests } from '../pictures/inner-request.ts'
+import { openPictureSandbox, type PictureOptions } from '../pictures/picture-sandbox.ts'
+import { openPictures } from '../pictures/pictures.ts'
 import { openPrerenders } from '../prerender/prerenders.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
 import { openFileSource } from '../snapshot/file-source.ts'
@@ -34,44 +37,50 @@ export type SitesServer = {
 /** Limits of a routing worker: a full heap terminates it, and another one starts. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
 
-/** `functions` undefined: they are off. `mayReach`: addresses that rewrites may target. */
-type Options = { functions?: FunctionOptions | undefined; mayReach?: (address: string) => boolean }
+/** `functions` undefined: they are off. `pictures` undefined: they are sent as they are. `mayReach`: addresses that rewrites may target. */
+type Options = {
+  functions?: FunctionOptions | undefined
+  pictures?: PictureOptions | undefined
+  mayReach?: (address: string) => boolean
+}
 
 /** Opens the sites server. Throws BadSetting and system errors of the directories. */
 export async function openSitesServer(
   { config, log }: Pick<Deps, 'config' | 'log'>,
-  { functions: options, mayReach = isPublicAddress }: Options = {},
+  { functions: options, pictures: pictureOptions, mayReach = isPublicAddress }: Options = {},
 ): Promise<SitesServer> {
   const { folder, cacheBytes, controlPlane } = config.sites
-  const token = config.edge.sitesToken
-  if (token === undefined)
-    throw new BadSetting('BERTH_SITES_TOKEN must be set for berth sites, to what the control plane has')
+  const token = tokenOf(config)
   createDirectory(folder)
   const stop = new AbortController()
   const source = openFileSource(controlPlane, token)
   const cache = await openCache(folder, cacheBytes, source.fetch, log)
   const admission = openAdmission(controlPlane, token, log)
-  const pool = openRoutingPool({
-    spawn: () => new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS }),
-  })
+  const pool = openRoutingPool({ spawn: startWorker })
   const egress = openEgress(openDns(config.dnsServers), mayReach)
-  const forwarding = openForwarding(egress, log)
   const usage = openUsage(controlPlane, token, log)
   const functions = options && (await openFunctionRuntime(options, { cache, controlPlane, token, letContinue, log }))
   const prerenders = functions && (await openPrerenders({ functions, cache, folder, log }))
+  const askSelf = openInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
+  const sandbox = pictureOptions && (await openPictureSandbox(pictureOptions))
+  const pictures = await openPictures({ egress, cache, folder, log, askSelf, sandbox })
   const known = await openKnownHosts({
     ...{ origin: controlPlane, token, folder: join(folder, 'hosts'), log },
-    onLines: (lines) => prerenders?.take(lines),
+    onLines(lines) {
+      prerenders?.take(lines)
+      pictures.take(lines)
+    },
   })
-  const { connections } = config
-  const used = { known, admission, sites: openSites(cache), cache, pool, forwarding, functions, prerenders, usage }
-  const parts = { ...used, connections, log }
+  const parts = {
+    ...{ known, admission, sites: openSites(cache), cache, pool, functions, prerenders, pictures },
+    ...{ forwarding: openForwarding(egress, log), usage, connections: config.connections, log },
+  }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
   const stopCrons =
     functions &&
-    startCrons({ origin: controlPlane, token, log }, (raw, response) => answerVisitor(parts, raw, response, true))
+    startCrons({ origin: controlPlane, token, log }, (raw, response) => answerVisitor(parts, raw, response, 'cron'))
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
@@ -79,12 +88,21 @@ export async function openSitesServer(
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
       await stopCrons?.()
-      await functions?.close()
-      await prerenders?.close()
-      await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])
+      await Promise.all([functions?.close(), egress.close()])
+      await Promise.all([prerenders?.close(), pictures.close()])
+      await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), usage.close()])
       await source.close()
     },
   }
+}
+
+function tokenOf({ edge }: Deps['config']): string {
+  if (edge.sitesToken !== undefined) return edge.sitesToken
+  throw new BadSetting('BERTH_SITES_TOKEN must be set for berth sites, to what the control plane has')
+}
+
+function startWorker(): Worker {
+  return new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS })
 }
 
 function openCache(folder: string, budgetBytes: number, fetch: FetchContent, log: Logger): Promise<ContentCache> {

@@ -103,3 +103,11 @@ test('the names of deployments are looked up where the platform has a suffix', a
   assert.deepEqual(await names('apps.example.net'), [['well', '*.apps.example.net resolves']])
   assert.deepEqual(await names('berth.localhost'), [])
 })
+
+test('whether pictures are resized is told, and why not', async () => {
+  const found = async (env: Record<string, string>) => (await check('pictures', env)).join()
+  assert.match(await found({ BERTH_FUNCTIONS: 'sandboxed' }), /^well,resized, each in a sandbox/)
+  assert.match(await found({ BERTH_FUNCTIONS: 'trusted' }), /^well,sent as they are: BERTH_FUNCTIONS is trusted/)
+  assert.match(await found({ BERTH_FUNCTIONS: 'off' }), /^well,sent as they are: BERTH_FUNCTIONS is off/)
+  assert.equal(await found({ BERTH_SITES_TOKEN: SITES_TOKEN }), '')
+})

@@ -221,7 +221,8 @@ test('unsupported parts are listed: one message for each kind, with at most five
     challenge_denies:
       'Berth has no challenge for visitors: the rules (routes[1].mitigate.action) deny the requests that they match.',
     header_ignored: 'The server writes these headers itself, so they are ignored: routes[1].headers["Connection"].',
-    images_not_optimized: 'Images will not be resized: /_vercel/image and /_next/image answer status 501.',
+    images_not_optimized:
+      'Images will not be resized: this server runs no sandboxed functions. /_vercel/image and /_next/image send them as they are.',
     crons_not_run: 'The cron job (/api/tick) will not run: functions are off on this server.',
     functions_not_run:
       '7 functions (mw, f0, f1, f2, f3, 2 more) will not run: functions are off on this server. Visitors of these paths get status 501.',

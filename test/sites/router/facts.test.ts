@@ -563,8 +563,9 @@ const FACTS: Fact[] = [
     config: { images: { sizes: [640] } },
     has: { files: ['_next/image'] },
     asks: [
-      ['GET /_vercel/image?url=%2Fa.png&w=640', 'image ?url=%2Fa.png&w=640'],
-      ['GET /_next/image/?w=1', 'image ?w=1'],
+      ['GET /_vercel/image?url=%2Fa.png&w=640&q=75', 'image /a.png 640 75'],
+      ['GET /_next/image/?url=%2Fa.png%3Fv&w=640&q=1', 'image /a.png?v 640 1'],
+      ['GET /_next/image/?w=1', 'image "url" parameter is required'],
     ],
   },
   {

@@ -1,4 +1,5 @@
 /** Small deployments for tests of the router. */
+import type { AskedPicture } from '../../../src/sites/pictures/picture-request.ts'
 import type { Decision } from '../../../src/sites/router/decision.ts'
 import type { VisitorRequest } from '../../../src/sites/router/request.ts'
 import { openSite, type Site } from '../../../src/sites/router/site.ts'
@@ -55,12 +56,19 @@ export function lineOf(decision: Decision): string {
     case 'folder':
       return `folder ${decision.path} ${decision.names.join(' ')}${decision.isWhole ? '' : ' …'}`
     case 'image':
-      return `image ${decision.search}`
+      return `image ${pictureLine(decision.picture)}`
     case 'answer':
       return `answer ${decision.status}`
     case 'error':
       return `error ${decision.status} ${decision.code}`
   }
+}
+
+/** `/a.png 640 75`, or what is wrong. */
+function pictureLine(picture: AskedPicture): string {
+  if ('refusal' in picture) return picture.refusal
+  const { source, width, quality } = picture
+  return [source.kind === 'local' ? source.path + source.search : source.url, width, quality].join(' ')
 }
 
 /** The headers that a decision sets. */

@@ -22,7 +22,7 @@ export const ACCOUNT = 'team_1'
 
 export type Offered = {
   config?: object
-  contents?: Record<string, string>
+  contents?: Record<string, string | Uint8Array>
   protection?: ProjectLine['protection']
   /** The host that is known; SITE where it is not said. */
   host?: string

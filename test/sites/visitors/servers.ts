@@ -30,6 +30,7 @@ export function openSitesServers(
   settings: Record<string, string> = {},
   mayReach?: (address: string) => boolean,
   functions?: Options['functions'],
+  pictures?: Options['pictures'],
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-visitors-'))
   const open = new Set<() => Promise<void>>()
@@ -49,7 +50,7 @@ export function openSitesServers(
       })
       const lines: string[] = []
       const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
-      const server = await openSitesServer({ config, log }, { ...(mayReach && { mayReach }), functions })
+      const server = await openSitesServer({ config, log }, { ...(mayReach && { mayReach }), functions, pictures })
       const origin = await server.listen('127.0.0.1', 0)
       const stop = async () => {
         if (open.delete(stop)) await server.close()
@@ -69,9 +70,10 @@ export async function showSite(
   settings: Record<string, string> = {},
   mayReach?: (address: string) => boolean,
   functions?: Options['functions'],
+  pictures?: Options['pictures'],
 ) {
   const control = await openControlPlane(t, offered)
-  const site = await openSitesServers(t, settings, mayReach, functions).start(control.origin)
+  const site = await openSitesServers(t, settings, mayReach, functions, pictures).start(control.origin)
   const { host = SITE } = offered
   await eventually(async () => (await site.visit(host, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
   return { ...site, site, control }

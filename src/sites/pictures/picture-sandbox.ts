@@ -1,0 +1,178 @@
+/** Makes pictures: each in a sandbox of its own, without network, which ends with it. docs/pictures.md: Sandbox. */
+import { constants } from 'node:fs'
+import { chmod, mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
+import { pictureMaker } from '../../platform/base/shipped-files.ts'
+import { createSandbox } from '../../sandbox/create.ts'
+import { DEFAULT_LIMITS, type Limits, type Policy } from '../../sandbox/policy.ts'
+import type { RunAs } from '../../sandbox/run-as.ts'
+import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { notValid } from './faults.ts'
+import { isSvg, pictureTypeOf } from './picture-type.ts'
+
+/** What makes pictures on this machine. `node`: as of functions. `sharp`: a directory with `node_modules/sharp`. */
+type PictureTools = { node: { folder: string | undefined; program: string }; sharp: string }
+
+/** `folder`: entered by the user of sandboxes. `tools`: undefined where they are not there now. */
+export type PictureOptions = {
+  folder: string
+  runAs: RunAs
+  tools(): Promise<PictureTools | undefined>
+  limitMs?: number
+}
+
+/** `format`: undefined for that of the source. */
+type Wish = { width: number; quality: number; format: string | undefined }
+
+/** `asIs`: an animation, which stays whole. */
+type Made = { bytes: Buffer; type: string } | 'asIs'
+
+export type PictureSandbox = {
+  /** Makes a picture; undefined where it cannot be made here now, or takes too much. Throws PictureFailure for another source, and the system's errors. */
+  make(bytes: Buffer, wish: Wish): Promise<Made | undefined>
+  close(): Promise<void>
+}
+
+const MIB = 1024 ** 2
+const MAX_PIXELS = 50_000_000
+const LIMIT_MS = 20_000
+const MAX_MADE = 32 * MIB
+const MAX_HEAD = 1024
+
+const LIMITS: Limits = {
+  ...DEFAULT_LIMITS,
+  ...{ processes: 48, openFiles: 64, fileBytes: MIB, tmpBytes: MIB, sharedMemoryBytes: MIB },
+  ...{ memoryBytes: 512 * MIB, addressSpaceBytes: 4096 * MIB },
+}
+
+/** Opens the maker in a directory of this process, and removes those of processes that are gone. Throws the system's errors. */
+export async function openPictureSandbox({
+  folder,
+  runAs,
+  tools,
+  limitMs = LIMIT_MS,
+}: PictureOptions): Promise<PictureSandbox> {
+  const runs = join(folder, 'pictures')
+  for (const path of [folder, runs]) {
+    await mkdir(path, { recursive: true })
+    // Entered, and not listed.
+    await chmod(path, 0o711)
+  }
+  await removeAbandonedRuns(runs)
+  const own = await createRunDirectory(runs)
+  const maker = join(own, 'maker.mjs')
+  writeFileAtomically(maker, pictureMaker())
+  await chmod(maker, 0o444)
+  const running = new Set<Sandbox>()
+  return {
+    async make(bytes, wish) {
+      const found = await tools()
+      if (found === undefined) return undefined
+      const sandbox = createSandbox('sandboxed', runs, runAs)
+      running.add(sandbox)
+      try {
+        const { workDirectory } = await sandbox.prepare()
+        const source = await place(join(workDirectory, 'source'), bytes)
+        sandbox.start(policyOf(sandbox, { maker, source, tools: found }, wish))
+        const output = await run(sandbox, limitMs)
+        return output && madeOf(output)
+      } finally {
+        await sandbox.destroy()
+        running.delete(sandbox)
+      }
+    },
+    async close() {
+      await Promise.all([...running].map((sandbox) => sandbox.destroy()))
+      await removeRunDirectory(own)
+    },
+  }
+}
+
+/** Readable for the user of the sandbox, whose directory it is in. */
+async function place(file: string, bytes: Buffer): Promise<string> {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o444)
+  try {
+    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
+    await handle.chmod(0o444)
+  } finally {
+    await handle.close()
+  }
+  return file
+}
+
+/** What a library says on standard error is not part of the picture. */
+const QUIETLY = ['/bin/sh', '-c', 'exec "$@" 2>/dev/null', 'sh'] as const
+
+function policyOf(
+  sandbox: Sandbox,
+  { maker, source, tools }: { maker: string; source: string; tools: PictureTools },
+  { width, quality, format }: Wish,
+): Policy {
+  const { node, sharp } = tools
+  const program = node.folder === undefined ? node.program : sandbox.inside(node.program)
+  const order = {
+    ...{ tools: sandbox.inside(sharp), source: sandbox.inside(source), mostPixels: MAX_PIXELS },
+    ...{ width, quality, format },
+  }
+  return {
+    command: [...QUIETLY, program, '--max-old-space-size=64', sandbox.inside(maker), JSON.stringify(order)],
+    // A picture that must be whole before it is resized stays in memory.
+    env: { PATH: '/usr/bin:/bin', HOME: '/tmp', LANG: 'C.UTF-8', VIPS_DISC_THRESHOLD: '1g' },
+    workDirectory: undefined,
+    readOnly: [maker, source, sharp, ...(node.folder === undefined ? [] : [node.folder])],
+    network: 'none',
+    currentDirectory: '/tmp',
+    limits: LIMITS,
+  }
+}
+
+/** Returns what it wrote; undefined if it took too much time or memory. */
+async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer | undefined> {
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    void sandbox.destroy()
+  }, limitMs)
+  try {
+    const pieces: Buffer[] = []
+    let size = 0
+    for await (const piece of sandbox.output() as AsyncIterable<Buffer>) {
+      size += piece.length
+      if (size > MAX_MADE + MAX_HEAD) throw notValid('The picture is too large when it is resized.')
+      pieces.push(piece)
+    }
+    const { code, ranOutOfMemory } = await sandbox.wait()
+    if (isLate || ranOutOfMemory) return undefined
+    if (code !== 0) throw notValid(NOT_VALID)
+    return Buffer.concat(pieces, size)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const NOT_VALID = "The requested resource isn't a valid image."
+
+/** A picture may control what decoded it, so nothing that it says is trusted. */
+function madeOf(output: Buffer): Made {
+  const end = output.subarray(0, MAX_HEAD).indexOf(0x0a)
+  const head = end === -1 ? undefined : headOf(output.toString('utf8', 0, end))
+  const bytes = output.subarray(end + 1)
+  if (head?.refused === 'too many pixels')
+    throw notValid(`The picture has more than ${MAX_PIXELS / 1_000_000} million pixels.`)
+  if (head?.asIs === true) return 'asIs'
+  const type = pictureTypeOf(bytes)
+  if (type === undefined || !type.made || isSvg(type) || head?.size !== bytes.length) throw notValid(NOT_VALID)
+  return { bytes, type: type.type }
+}
+
+function headOf(text: string): { refused?: unknown; asIs?: unknown; size?: unknown } | undefined {
+  try {
+    const head = JSON.parse(text)
+    return typeof head === 'object' && head !== null ? head : undefined
+  } catch {
+    return undefined
+  }
+}
