@@ -35,7 +35,7 @@ const files = filesWith(asked.only, 'test/clients').filter((file) => !asked.shor
 // A test file is named for the family of clients that it drives: `sdk.test.ts`, `cli-env.test.ts`.
 const driven = (file: string) => /[a-z]+/.exec(basename(file))![0]
 const families = new Set(files.map(driven))
-/** These drive the command line with an app of their own, and are no part of its table. */
+/** Families whose tests drive the command line, without a column in its table. */
 const needed = new Set([...families].map((family) => (['next', 'frameworks'].includes(family) ? 'cli' : family)))
 for (const client of CLIENTS)
   if (needed.has(familyOf(client.name)) && (!asked.short || isInShort(client))) installClient(cache, client)

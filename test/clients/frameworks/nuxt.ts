@@ -75,6 +75,8 @@ export const NUXT: App = {
     'package.json': json({
       ...{ private: true, type: 'module', scripts: { build: 'nuxt build' } },
       dependencies: { nuxt: '4.5.2' },
+      // Nuxt 4.5.2 does not build with Vite 8.4.0: EXTERNAL_MODULES_CANNOT_BE_TRANSFORMED_TO_MODULES.
+      overrides: { vite: '8.3.8' },
     }),
     'nuxt.config.ts': `export default defineNuxtConfig({
   compatibilityDate: '2025-07-01', telemetry: false,
