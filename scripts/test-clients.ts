@@ -35,8 +35,10 @@ const files = filesWith(asked.only, 'test/clients').filter((file) => !asked.shor
 // A test file is named for the family of clients that it drives: `sdk.test.ts`, `cli-env.test.ts`.
 const driven = (file: string) => /[a-z]+/.exec(basename(file))![0]
 const families = new Set(files.map(driven))
+/** Families whose tests drive the command line, without a column in its table. */
+const needed = new Set([...families].map((family) => (['next', 'frameworks'].includes(family) ? 'cli' : family)))
 for (const client of CLIENTS)
-  if (families.has(familyOf(client.name)) && (!asked.short || isInShort(client))) installClient(cache, client)
+  if (needed.has(familyOf(client.name)) && (!asked.short || isInShort(client))) installClient(cache, client)
 
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')

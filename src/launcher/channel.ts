@@ -34,9 +34,13 @@ function readOrders(socket: Socket, take: (order: LauncherOrder) => void): void 
   })
 }
 
+/** TABLE where requests come from, for frameworks that trust the headers of a proxy by its address. */
+const PEER = { remoteAddress: '127.0.0.1', remoteFamily: 'IPv4', remotePort: 3000 }
+
 /** Dials a connection on which the sites server sends requests. */
 export function dial(path: string, take: (socket: Socket) => void): void {
   const socket = connect(path)
+  for (const [name, value] of Object.entries(PEER)) Object.defineProperty(socket, name, { value, configurable: true })
   // What the server on it does not see: the sites server is gone, and the channel says so.
   socket.on('error', () => {})
   socket.once('connect', () => take(socket))

@@ -59,6 +59,12 @@ function isListener(exported: unknown): exported is { listen(port: number): unkn
   return isApplication && 'listen' in exported && typeof exported.listen === 'function' && !('fetch' in exported)
 }
 
+/** The port of `listen(3000)`, `listen('3000')` and `listen({ port: 3000 })`. */
+function portIn(word: unknown): number {
+  const given = typeof word === 'object' && word !== null && 'port' in word ? word.port : word
+  return Number(given) || 3000
+}
+
 /** Keeps the first server of HTTP that listens, in the place of listening: requests come over connections that the launcher dials. */
 function catchListen() {
   const { Server: HttpServer } = process.getBuiltinModule('node:http')
@@ -68,7 +74,7 @@ function catchListen() {
   const listen = function (this: Server, ...words: unknown[]): Server {
     restore()
     server = this
-    const port = words.find((word) => typeof word === 'number') ?? 3000
+    const port = portIn(words[0])
     const address = { address: '127.0.0.1', family: 'IPv4', port }
     Object.assign(this, { address: () => address })
     Object.defineProperty(this, 'listening', { value: true, configurable: true })

@@ -73,7 +73,7 @@ function lazily(target: object, name: string, compute: () => unknown): void {
 type Texts = Record<string, string | string[]>
 
 function queryOf(url: string): Texts {
-  return textsOf(new URL(url, 'http://function').searchParams)
+  return textsOf(new URL(`http://function${url}`).searchParams)
 }
 
 function textsOf(pairs: Iterable<[string, string]>): Texts {

@@ -34,7 +34,8 @@ function webRequest(request: IncomingMessage, response: ServerResponse): Request
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const body = hasBody ? (Readable.toWeb(request) as unknown as RequestInit['body']) : null
   const init = { method, headers, body, signal: gone.signal, ...(hasBody && { duplex: 'half' }) }
-  return new Request(new URL(request.url!, originOf(request)), init as RequestInit)
+  // Joined, not resolved: a path that begins with two slashes names no other host.
+  return new Request(originOf(request) + request.url, init as RequestInit)
 }
 
 /** Sends a response of the web. Throws FunctionFault for anything else. */

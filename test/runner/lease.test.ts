@@ -20,6 +20,16 @@ test('a lease is renewed every 5 s, each second after a failure, and given up 5 
   assert.deepEqual(nextRenewal(clock, end), { kind: 'abandon' })
 })
 
+test('the time of a beat is one that a timer takes, however little is left of the lease', () => {
+  const clock = afterBeat(openLeaseClock(0.25), 6000.5, 6000.75)
+  const end = 0.25 + LEASE_TIMES.leaseMs - ABANDON_BEFORE_MS
+  for (const left of [9000.3, 4999.9, 1349.0851, 1000.1, 0.4]) {
+    const next = nextRenewal({ ...clock, triedAt: end - left - 1000 }, end - left)
+    assert.ok(next.kind === 'renew', `${left}`)
+    assert.doesNotThrow(() => AbortSignal.timeout(next.timeoutMs), `${left}`)
+  }
+})
+
 test('an answer counts from when the beat was sent, not from when it arrived', () => {
   const clock = afterBeat(openLeaseClock(0), 6000, 10_000, 30_000)
   assert.deepEqual(nextRenewal(clock, 6000 + 30_000 - ABANDON_BEFORE_MS), { kind: 'abandon' })

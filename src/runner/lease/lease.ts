@@ -23,7 +23,8 @@ export function nextRenewal({ renewedAt, leaseMs, failures, triedAt }: LeaseCloc
   if (now >= endsAt) return { kind: 'abandon' }
   const planned = failures === 0 ? renewedAt + LEASE_TIMES.beatMs : triedAt + RETRY_MS
   const at = Math.min(Math.max(planned, now), endsAt)
-  return { kind: 'renew', at, timeoutMs: Math.max(1, Math.min(LEASE_TIMES.beatMs, endsAt - at)) }
+  // A timer takes whole milliseconds, and the clock gives fractions.
+  return { kind: 'renew', at, timeoutMs: Math.max(1, Math.ceil(Math.min(LEASE_TIMES.beatMs, endsAt - at))) }
 }
 
 /** Returns the clock after the answer to a beat that was sent at `sentAt`. `leaseMs` undefined: there was no answer. Pure. */
