@@ -6,7 +6,7 @@ import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.t
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
-import { specOf } from '../functions/function-spec.ts'
+import { type FunctionOwner, specOf } from '../functions/function-spec.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
@@ -21,11 +21,13 @@ import type { Visit } from './visit.ts'
 
 export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
-/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. `purges`: of cached pages. */
+/** `environment`: of the deployment. `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. `purges`: of cached pages. */
 export type Shown = {
   visit: Visit
   site: OpenSite
   deploymentId: string
+  projectId: string
+  environment: string
   isPreviewUrl: boolean
   isProtected: boolean
   purges?: CachePurges | undefined
@@ -76,6 +78,8 @@ async function carryOutAll(
   const request = functionRequest(decision, rules, shown)
   if (request !== undefined && decision.kind === 'prerender' && prerenders !== undefined)
     return prerenders.answer(decision, { ...request, purges: shown.purges }, { raw, response })
+  if (request !== undefined && prerenders !== undefined)
+    return prerenders.answerShared({ ...request, purges: shown.purges }, { raw, response })
   if (request !== undefined && functions !== undefined) return functions.answer(request, { raw, response })
   drain(raw, response)
   await answerAlone(cache, decision, rules, shown, { raw, response })
@@ -86,16 +90,26 @@ async function carryOutAll(
 function functionRequest(
   decision: Decision,
   rules: Rules,
-  { visit, site, deploymentId, isProtected }: Shown,
+  { visit, isProtected, ...shown }: Shown,
 ): FunctionRequest | undefined {
   if (decision.kind !== 'function' && decision.kind !== 'prerender') return undefined
   const { bundle, invocation, status } = decision
-  const spec = specOf(site.account, deploymentId, bundle)
+  const spec = specOf(ownerOf(shown), bundle)
   if (spec === undefined) return undefined
   const isConcrete = decision.kind === 'prerender' && decision.prerender.concrete
   const path = isConcrete ? invocation.concretePath : invocation.path
   const { request, visitor } = visit
   return { spec, call: { request, ip: visitor.ip, invocation, path, status, rules, hidesPassword: isProtected } }
+}
+
+/** Returns whose functions are asked. */
+export function ownerOf({
+  site,
+  deploymentId,
+  projectId,
+  environment,
+}: Pick<Shown, 'site' | 'deploymentId' | 'projectId' | 'environment'>): FunctionOwner {
+  return { account: site.account, deploymentId, projectId, environment }
 }
 
 async function answerAlone(
