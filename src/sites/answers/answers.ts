@@ -1,6 +1,7 @@
 /** Answers of functions that are kept for other visitors, as they say themselves. docs/prerendering.md: Answers of functions. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { networkOf } from '../../platform/base/network.ts'
 import { type CachePurges, lastPurgeOf, purgeOf } from '../../platform/verdict/cache-purges.ts'
 import type { ContentCache } from '../content/content-cache.ts'
@@ -34,6 +35,8 @@ type State = Means & {
   vary: Map<string, string[]>
   /** Bases whose last answer was not kept, until this time: no visitor waits for the next. */
   passed: Map<string, number>
+  /** Bases whose last answer was kept, until this time. */
+  shared: Map<string, number>
   /** Keys whose last renewal failed. */
   paused: Map<string, number>
   renewing: Set<string>
@@ -45,7 +48,9 @@ const MOST_BYTES = 64 * 1024 ** 2
 const OF_ACCOUNT = 16 * 1024 ** 2
 /** Answers of others that a visitor waits for: each may fail, or vary by what this visitor sent. */
 const TRIES = 3
-const PASS_MS = 60_000
+const PASS_MS = 60 * 60_000
+/** How long others wait for the head of an answer that may be for one visitor, such as a slow one. */
+const HEAD_MS = 5000
 const PAUSE_MS = 30_000
 const MAX_VARYING = 20_000
 
@@ -53,7 +58,7 @@ const MAX_VARYING = 20_000
 export function openAnswers(means: Means): Answers {
   const state: State = {
     ...{ ...means, budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT), fills: new Map(), vary: new Map() },
-    ...{ passed: new Map(), paused: new Map(), renewing: new Set() },
+    ...{ passed: new Map(), shared: new Map(), paused: new Map(), renewing: new Set() },
   }
   return {
     async answer(request, exchange) {
@@ -75,7 +80,9 @@ export function openAnswers(means: Means): Answers {
 async function waits(state: State, question: SharedQuestion): Promise<boolean> {
   const running = state.fills.get(keyOf(state, question))
   if (running === undefined || (state.passed.get(question.base) ?? 0) > state.now()) return false
-  if (!(await running.isKept)) return false
+  const isShared = (state.shared.get(question.base) ?? 0) > state.now()
+  const late = isShared ? [] : [sleep(HEAD_MS, false, { ref: false })]
+  if (!(await Promise.race([running.isKept, ...late]))) return false
   await running.ended
   return true
 }
@@ -121,8 +128,9 @@ async function fill(state: State, order: Order, exchange: Exchange): Promise<Fun
     ...{ account: spec.account, call, visitor: exchange.response, budget },
     isKept(answer) {
       const isKept = lifetimeOf(answer) !== undefined
-      if (isKept) state.passed.delete(question.base)
-      else mark(state.passed, question.base, now() + PASS_MS)
+      const [of, other] = isKept ? [state.shared, state.passed] : [state.passed, state.shared]
+      mark(of, question.base, now() + PASS_MS)
+      other.delete(question.base)
       head.resolve(isKept)
       return isKept
     },
