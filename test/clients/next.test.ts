@@ -141,11 +141,12 @@ test('a Next.js app is deployed from source, and its pages answer and renew them
     assert.deepEqual([await timeOf('/data/2'), await timeOf('/api/data')], [first, first])
     assert.equal((await laptop.page(host, '/data/1')).headers['x-vercel-cache'], 'HIT')
   })
-  await t.test('a route handler that revalidates a tag renews data and pages, at once and once', async () => {
+  await t.test('a route handler that revalidates a tag renews data and pages', async () => {
     const first = await timeOf('/data/1')
     assert.equal((await send(laptop.sites(), host, '/api/data', {})).status, 200)
+    // Next.js purges behind the response of a route handler.
+    await eventually(async () => (await timeOf('/data/1')) > first)
     const second = await timeOf('/data/1')
-    assert.ok(second > first, `${second} is newer than ${first}`)
     assert.deepEqual([await timeOf('/data/1'), await timeOf('/api/data')], [second, second])
   })
   await t.test('a server action that updates a tag does so too', async () => {
