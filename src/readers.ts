@@ -158,8 +158,8 @@ export const READERS = {
     files: ['platform/adapters/identity-provider.ts', 'platform/adapters/openid/discovery.ts'],
   },
   'line of the control plane': {
-    bytes: 16 * KIB,
-    parts: 16 * KIB,
+    bytes: 64 * KIB,
+    parts: 64 * KIB,
     from: 'server',
     files: ['delivery/protocol/snapshot.ts', 'sites/snapshot/control-plane.ts', 'sites/visitors/admission.ts'],
   },

@@ -1,6 +1,8 @@
 /** Runs one function inside its sandbox. docs/functions.md: Launcher. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { openCacheClient } from './cache-client.ts'
 import { dial, openChannel } from './channel.ts'
+import { createDataCache, installFetchCache, runtimeCacheOf } from './data-cache.ts'
 import type { Handler } from './export-shapes.ts'
 import { type Fault, FunctionFault, textOfError } from './faults.ts'
 import { loadFunction } from './load.ts'
@@ -19,7 +21,10 @@ async function launch(options: LauncherOptions): Promise<void> {
   const channel = await openChannel(options.socket)
   const log = markOutput()
   const onError = (error: unknown) => log(textOfError(error))
-  const context = installContext((count) => channel.send({ kind: 'pending', count }), onError)
+  const cache = createDataCache(openCacheClient(options.cache), log)
+  installFetchCache(cache)
+  const pending = (count: number) => channel.send({ kind: 'pending', count })
+  const context = installContext(pending, onError, runtimeCacheOf(cache))
   const handler = await loadFunction(options).catch((error) => {
     const { fault, cause } = error as FunctionFault
     log(cause === undefined ? (error as Error).message : textOfError(cause))
@@ -46,7 +51,7 @@ function openServer(handler: Handler, onError: OnError) {
   const times = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0, maxHeaderSize: 256 * 1024 }
   return process.getBuiltinModule('node:http').createServer(times, (request, response) => {
     const fail = (error: unknown) => answerFault(response, error)
-    withContext(request, fail, () => void answer(handler, request, response, onError))
+    withContext(request, response, fail, () => void answer(handler, request, response, onError))
   })
 }
 

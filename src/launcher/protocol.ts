@@ -1,8 +1,9 @@
 /** What the launcher and the sites server say to each other. The launcher runs on older versions of Node.js, and imports `node:` alone. docs/functions.md: Launcher. */
 
-/** `socket`: what it dials. `folder`: where the files of the function are. `entrypoint`: a path in it. `middleware`: it may return nothing. */
+/** `socket`: what it dials, and `cache` for the data cache. `folder`: where the files of the function are. `entrypoint`: a path in it. `middleware`: it may return nothing. */
 export type LauncherOptions = {
   socket: string
+  cache: string
   folder: string
   entrypoint: string
   helpers: boolean
@@ -28,3 +29,6 @@ export const ID_HEADER = 'x-vercel-id'
 
 /** A line of the function begins with this character, a stream and the id of its request. Other lines are of programs that it started. */
 export const LINE_MARK = '\u001e'
+
+/** The response header with the tags for purges. Visitors do not see it. */
+export const CACHE_TAG_HEADER = 'vercel-cache-tag'

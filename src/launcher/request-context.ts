@@ -1,7 +1,8 @@
 /** What belongs to the request that runs: its id, and promises that go on after its response. docs/functions.md: waitUntil. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingMessage } from 'node:http'
-import { ID_HEADER } from './protocol.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { runtimeCacheOf } from './data-cache.ts'
+import { CACHE_TAG_HEADER, ID_HEADER } from './protocol.ts'
 
 /** As frameworks look it up by the symbol `@vercel/request-context`. */
 type RequestContext = {
@@ -9,18 +10,22 @@ type RequestContext = {
   url: string
   headers: Record<string, string>
   waitUntil(promise: unknown): void
+  /** Gives the response more tags, until its head is sent. */
+  addCacheTag(tag: string | string[]): Promise<void>
   /** Answers with an error in the place of the function, once. */
   fail: (error: unknown) => void
-}
+} & Partial<ReturnType<typeof runtimeCacheOf>>
 
 const storage = new AsyncLocalStorage<RequestContext>()
 const PLATFORM = Symbol.for('@vercel/request-context')
 
-/** Counts promises of `waitUntil`, and lets frameworks find the context of their request. `onPending`: how many have not settled. */
+/** Counts promises of `waitUntil`, and lets frameworks find the context of their request. `onPending`: how many have not settled. `more`: of all requests. */
 export function installContext(
   onPending: (count: number) => void,
   onError: (error: unknown) => void,
+  more: Partial<ReturnType<typeof runtimeCacheOf>> = {},
 ): { pending(): number } {
+  ofAll = more
   let count = 0
   const settle = () => onPending(--count)
   waitUntil = (promise) => {
@@ -32,12 +37,22 @@ export function installContext(
 }
 
 let waitUntil: RequestContext['waitUntil'] = () => {}
+let ofAll: Parameters<typeof installContext>[2]
 
 /** Runs the handling of a request in its context. */
-export function withContext<T>(request: IncomingMessage, fail: RequestContext['fail'], run: () => T): T {
+export function withContext<T>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  fail: RequestContext['fail'],
+  run: () => T,
+): T {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.headers)) headers[name] = [value ?? ''].flat().join(', ')
-  const context = { id: headers[ID_HEADER] ?? '', url: originOf(request) + request.url, headers, waitUntil, fail }
+  const addCacheTag = async (tag: string | string[]) => {
+    if (!response.headersSent) response.appendHeader(CACHE_TAG_HEADER, [tag].flat().join(','))
+  }
+  const own = { id: headers[ID_HEADER] ?? '', url: originOf(request) + request.url, headers }
+  const context: RequestContext = { ...own, waitUntil, addCacheTag, fail, ...ofAll }
   return storage.run(context, run)
 }
 

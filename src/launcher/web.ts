@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { FunctionFault } from './faults.ts'
+import { CACHE_TAG_HEADER } from './protocol.ts'
 import { currentContext, originOf } from './request-context.ts'
 
 export type WebHandler = (request: Request, context: { waitUntil(promise: unknown): void }) => unknown
@@ -43,7 +44,11 @@ export async function sendWeb(given: unknown, request: IncomingMessage, response
   if (!isResponse(given)) throw new FunctionFault('NO_RESPONSE')
   response.statusCode = given.status
   if (given.statusText) response.statusMessage = given.statusText
-  for (const [name, value] of given.headers) if (name !== 'set-cookie') response.setHeader(name, value)
+  for (const [name, value] of given.headers) {
+    // Tags that were added before stay.
+    if (name === CACHE_TAG_HEADER) response.appendHeader(name, value)
+    else if (name !== 'set-cookie') response.setHeader(name, value)
+  }
   const cookies = given.headers.getSetCookie()
   if (cookies.length > 0) response.setHeader('set-cookie', cookies)
   if (given.body === null || request.method === 'HEAD') {

@@ -31,6 +31,31 @@ export default async ({ params }) => <h1>{'isr ' + (await params).id + ' at ' + 
 async function say(form) { 'use server'; (await cookies()).set('said', String(form.get('v'))) }
 export default async () => <form action={say}><p>{'said ' + ((await cookies()).get('said')?.value ?? 'nothing')}</p><input name="v" /></form>
 `,
+  // Each function answers itself at this address, so its fetches have one key.
+  'lib/fetched.js': `import { createServer } from 'node:http'
+let ready
+const listen = () => new Promise((go) => createServer((_, res) => res.end(String(Date.now()))).on('error', go).listen(39017, '127.0.0.1', go))
+export const fetched = async () => { await (ready ??= listen()); return (await fetch('http://127.0.0.1:39017/posts', { next: { tags: ['posts'], revalidate: 3600 } })).text() }
+`,
+  'app/data/[id]/page.jsx': `import { fetched } from '../../../lib/fetched'
+export const generateStaticParams = async () => []
+export default async ({ params }) => <h1>{'data ' + (await params).id + ' of ' + (await fetched())}</h1>
+`,
+  'app/api/data/route.js': `import { revalidateTag } from 'next/cache'
+import { fetched } from '../../../lib/fetched'
+export const dynamic = 'force-dynamic'
+export const fetchCache = 'default-cache'
+export const GET = async () => new Response('data of ' + (await fetched()))
+export const POST = async () => { revalidateTag('posts', { expire: 0 }); return new Response('done') }
+`,
+  'app/update/page.jsx': `import { updateTag } from 'next/cache'
+async function update() { 'use server'; updateTag('posts') }
+export const dynamic = 'force-dynamic'
+export default () => <form action={update}><input name="v" /></form>
+`,
+  'app/shared/route.js': `export const dynamic = 'force-dynamic'
+export const GET = () => new Response('shared ' + Date.now(), { headers: { 'cache-control': 's-maxage=3600', 'vercel-cache-tag': 'shared' } })
+`,
   'pages/legacy/[id].jsx': `export const getStaticPaths = async () => ({ paths: [{ params: { id: 'a' } }], fallback: 'blocking' })
 export const getStaticProps = async ({ params }) => ({ props: { id: params.id, at: Date.now() }, revalidate: 1 })
 export default ({ id, at }) => <h1>{'legacy ' + id + ' at ' + at}</h1>
@@ -107,6 +132,34 @@ test('a Next.js app is deployed from source, and its pages answer and renew them
     assert.equal(status, 200)
     assert.match(cookies.join(), /said=hello/)
     assert.match((await laptop.page(host, '/action', { cookie: 'said=hello' })).text, /said hello/)
+  })
+  const timeOf = async (path: string) => Number(/data [^<]*of (\d+)/.exec(await textOf(path))?.[1])
+  const textOf = async (path: string) => (await laptop.page(host, path)).text.replaceAll('<!-- -->', '')
+  await t.test('what one function fetches is cached for its pages, and for other functions', async () => {
+    const first = await timeOf('/data/1')
+    assert.ok(first > 0, await textOf('/data/1'))
+    assert.deepEqual([await timeOf('/data/2'), await timeOf('/api/data')], [first, first])
+    assert.equal((await laptop.page(host, '/data/1')).headers['x-vercel-cache'], 'HIT')
+  })
+  await t.test('a route handler that revalidates a tag renews data and pages', async () => {
+    const first = await timeOf('/data/1')
+    assert.equal((await send(laptop.sites(), host, '/api/data', {})).status, 200)
+    // Next.js purges behind the response of a route handler.
+    await eventually(async () => (await timeOf('/data/1')) > first)
+    const second = await timeOf('/data/1')
+    assert.deepEqual([await timeOf('/data/1'), await timeOf('/api/data')], [second, second])
+  })
+  await t.test('a server action that updates a tag does so too', async () => {
+    const first = await timeOf('/data/1')
+    const { text: page } = await laptop.page(host, '/update')
+    const name = /name="(\$ACTION_[^"]+)"/.exec(page)?.[1] ?? assert.fail(page)
+    assert.equal((await send(laptop.sites(), host, '/update', { [name]: '' })).status, 200)
+    assert.ok((await timeOf('/data/1')) > first)
+  })
+  await t.test('a route handler with s-maxage is asked once', async () => {
+    const [one, other] = [await laptop.page(host, '/shared'), await laptop.page(host, '/shared')]
+    assert.deepEqual([one.text, one.headers['x-vercel-cache']], [other.text, 'MISS'])
+    assert.equal(other.headers['x-vercel-cache'], 'HIT')
   })
   assert.equal(await laptop.running.kill('SIGTERM'), 0)
 })

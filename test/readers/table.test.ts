@@ -33,6 +33,8 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
       'sites/functions/invoke.ts': 'sends headers on, and looks at the start of one',
+      'sites/answers/answer-key.ts': 'headers, compared and hashed as a whole; cookies, searched once',
+      'sites/answers/answers.ts': 'sends headers on, without those of a part',
       'sites/prerender/page-request.ts':
         'headers of the platform and of a list of the deployment, which are only hashed and sent on',
       'sites/prerender/prerenders.ts': 'two headers, compared as a whole; cookies, split once',

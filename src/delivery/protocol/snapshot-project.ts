@@ -14,18 +14,28 @@ export const Settings = Type.Object({
       allowedDomains: Type.Optional(Type.Array(Type.String())),
     }),
   ),
+  dataCacheDisabled: Type.Optional(Type.Boolean()),
 })
 
-/** What was purged of cached pages. Missing from older control planes. */
+const Tags = Type.Unsafe<CachePurges['tags']>({
+  type: 'object',
+  additionalProperties: {
+    type: 'array',
+    items: [{ type: 'integer' }, { enum: ['stale', 'gone'] }],
+    minItems: 2,
+    additionalItems: false,
+  },
+})
+const OfTags = { gone: Type.Integer(), stale: Type.Integer(), tags: Tags }
+
+/** What was purged of cached pages and data. Missing from older control planes. */
 export const Purges = Type.Object({
-  ...{ last: Type.Integer(), gone: Type.Integer(), stale: Type.Integer() },
-  tags: Type.Unsafe<CachePurges['tags']>({
-    type: 'object',
-    additionalProperties: {
-      type: 'array',
-      items: [{ type: 'integer' }, { enum: ['stale', 'gone'] }],
-      minItems: 2,
-      additionalItems: false,
-    },
-  }),
+  last: Type.Integer(),
+  ...OfTags,
+  environments: Type.Optional(
+    Type.Unsafe<NonNullable<CachePurges['environments']>>({
+      type: 'object',
+      additionalProperties: Type.Object(OfTags),
+    }),
+  ),
 })

@@ -1,15 +1,17 @@
-/** Ingests reports of sites servers: usage, and log lines of functions. docs/deploying-sites.md: Usage; docs/functions.md: Log. */
+/** Ingests reports of sites servers: usage, log lines and purges of functions. docs/deploying-sites.md: Usage; docs/functions.md: Log. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { recordResult } from '../../delivery/crons/runs.ts'
 import { storeReport } from '../../delivery/logs/store-lines.ts'
 import { MAX_RESULT_BYTES, readCronResult } from '../../delivery/protocol/cron-channel.ts'
 import { MAX_LOG_BYTES, readLogReport } from '../../delivery/protocol/log-report.ts'
+import { MAX_PURGE_BYTES, readPurgeReport } from '../../delivery/protocol/purge-channel.ts'
 import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
+import { purgeByFunction } from '../../projects/projects/cache.ts'
 
 /**
  * Handles a POST of a report: 200 once counted, also when repeated; 400 when malformed, 413 when too long, 503 when the database is unavailable. Call
@@ -33,6 +35,18 @@ export async function answerLogReport(deps: Deps, request: IncomingMessage): Pro
 export async function answerCronResult(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
   const of = { what: 'a cron job', most: MAX_RESULT_BYTES, read: readCronResult }
   return take(deps.db, request, of, (result) => recordResult(deps, result))
+}
+
+/** Takes a purge by a function. Answers with the purges of its project, as the snapshot has them; 404 where it is gone. */
+export async function answerPurge({ db }: Pick<Deps, 'db'>, request: IncomingMessage): Promise<EdgeResponse> {
+  const of = { what: 'a purge', most: MAX_PURGE_BYTES, read: readPurgeReport }
+  let purges: string | undefined
+  const answer = await take(db, request, of, async (purge) => {
+    purges = await db.write((tx) => purgeByFunction(tx, purge))
+  })
+  if (answer.status !== 200) return answer
+  if (purges === undefined) return plain(404, 'The project does not exist.')
+  return { ...answer, headers: { ...answer.headers, 'content-type': 'application/json' }, body: purges }
 }
 
 type Kind<R> = { what: string; most: number; read: (text: string) => R | { sentence: string } }

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Deps } from '../../context.ts'
 import { CRON_LEASE_PATH, CRON_RESULT_PATH } from '../../delivery/protocol/cron-channel.ts'
 import { LOGS_PATH } from '../../delivery/protocol/log-report.ts'
+import { PURGE_PATH } from '../../delivery/protocol/purge-channel.ts'
 import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '../../delivery/protocol/snapshot.ts'
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
@@ -24,7 +25,7 @@ import { isOfFiles, openSiteFiles } from './site-files.ts'
 import { answerCronLease, answerEnvironment, isOfFunctions } from './site-functions.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
 import { answerCode } from './site-sign-in.ts'
-import { answerCronResult, answerLogReport, answerReport } from './site-usage.ts'
+import { answerCronResult, answerLogReport, answerPurge, answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
@@ -80,6 +81,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     if (path === REDEEM_PATH) return answerCode(deps, request)
     if (path === USAGE_PATH) return answerReport(deps, request)
     if (path === LOGS_PATH) return answerLogReport(deps, request)
+    if (path === PURGE_PATH) return answerPurge(deps, request)
     if (path === CRON_RESULT_PATH) return answerCronResult(deps, request)
     if (path === CRON_LEASE_PATH && request.method === 'POST') return answerCronLease(deps)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']

@@ -58,6 +58,7 @@ import * as runners from './migrations/0211-runners.ts'
 import * as cachePurges from './migrations/0213-cache-purges.ts'
 import * as frozenEnv from './migrations/0214-frozen-env.ts'
 import * as logsAndCrons from './migrations/0216-logs-and-crons.ts'
+import * as dataCacheSwitch from './migrations/0218-data-cache-switch.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -119,4 +120,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0213-cache-purges': cachePurges,
   '0214-frozen-env': frozenEnv,
   '0216-logs-and-crons': logsAndCrons,
+  '0218-data-cache-switch': dataCacheSwitch,
 }

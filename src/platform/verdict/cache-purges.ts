@@ -1,51 +1,117 @@
-/** What was purged of the cached pages of a project. A page has the number that counted when it was rendered. docs/prerendering.md: Purge. */
+/**
+ * What was purged of the cached pages and data of a project. Each has the number that counted when it was made. docs/prerendering.md: Purge.
+ */
 import { createHash } from 'node:crypto'
 
-/** `stale`: rendered again behind the visitor. `gone`: the visitor waits for the page. */
+/** `stale`: made again behind the visitor. `gone`: the visitor waits. */
 export type PurgeKind = 'stale' | 'gone'
 
 /**
- * `last`: the number of the last purge. Pages with a smaller number than `gone` or `stale` are that, whatever their tags. `tags`: digest of a tag →
- * number and kind of its last purge.
+ * What has a smaller number than `gone` or `stale` is that, whatever its tags. `tags`: digest of a tag → number and kind of its last purge.
  */
-export type CachePurges = { last: number; gone: number; stale: number; tags: Record<string, [number, PurgeKind]> }
+type Purged = { gone: number; stale: number; tags: Record<string, [number, PurgeKind]> }
+
+/** `last`: the number of the last purge. `environments`: purges by functions, which count for their own environment. */
+export type CachePurges = Purged & { last: number; environments?: Record<string, Purged> }
 
 /** The line of a project in the snapshot is short. */
 const MAX_TAGS = 128
+/** Of an environment that is not production: a project has up to 12 custom ones. */
+const MAX_TAGS_OF_OTHERS = 24
+const MAX_ENVIRONMENTS = 14
 const DIGEST = 11
+const NONE: Purged = { gone: 0, stale: 0, tags: {} }
 
 /** Returns the purges of a project; undefined: there was none. */
 export function cachePurgesOf(json: string | null): CachePurges | undefined {
   return json === null ? undefined : (JSON.parse(json) as CachePurges)
 }
 
-/** Adds a purge of all pages, or of those with one of these tags. Where tags become too many, the oldest count for all pages. */
-export function addPurge(before: CachePurges | undefined, kind: PurgeKind, tags?: readonly string[]): CachePurges {
-  const { last, gone, stale, tags: listed } = before ?? { last: 0, gone: 0, stale: 0, tags: {} }
+/** Adds a purge of all, or of what has one of these tags, in one environment or in all. Where tags become too many, the oldest count for all. */
+export function addPurge(
+  before: CachePurges | undefined,
+  kind: PurgeKind,
+  tags?: readonly string[],
+  environment?: string,
+): CachePurges {
+  const { last, environments, ...all } = before ?? { last: 0, ...NONE }
   const number = last + 1
+  const own = environments && { environments }
+  if (environment === undefined) return { last: number, ...withPurge(all, number, { kind, tags }, MAX_TAGS), ...own }
+  const most = environment === 'production' ? MAX_TAGS : MAX_TAGS_OF_OTHERS
+  const changed = withPurge(environments?.[environment] ?? NONE, number, { kind, tags }, most)
+  return withFew({ last: number, ...all, environments: { ...environments, [environment]: changed } }, environment)
+}
+
+function withPurge(
+  { gone, stale, tags: listed }: Purged,
+  number: number,
+  { kind, tags }: { kind: PurgeKind; tags: readonly string[] | undefined },
+  most: number,
+): Purged {
   if (tags === undefined) {
     const floors = kind === 'gone' ? { gone: number, stale } : { gone, stale: number }
-    return { last: number, ...floors, tags: kind === 'gone' ? {} : listed }
+    return { ...floors, tags: kind === 'gone' ? {} : listed }
   }
   const added = tags.map((tag): [string, [number, PurgeKind]] => [digestOf(tag), [number, kindOf(listed, tag, kind)]])
   const all = Object.entries({ ...listed, ...Object.fromEntries(added) }).sort(([, [one]], [, [other]]) => other - one)
-  const dropped = all.slice(MAX_TAGS)
+  const dropped = all.slice(most)
   const floorOf = (wanted: PurgeKind, floor: number) =>
-    dropped.reduce((most, [, [one, its]]) => (its === wanted ? Math.max(most, one) : most), floor)
+    dropped.reduce((highest, [, [one, its]]) => (its === wanted ? Math.max(highest, one) : highest), floor)
   return {
-    ...{ last: number, gone: floorOf('gone', gone), stale: floorOf('stale', stale) },
-    tags: Object.fromEntries(all.slice(0, MAX_TAGS)),
+    ...{ gone: floorOf('gone', gone), stale: floorOf('stale', stale) },
+    tags: Object.fromEntries(all.slice(0, most)),
   }
 }
 
-/** A page that is gone does not come back because it became stale too. */
-function kindOf(listed: CachePurges['tags'], tag: string, kind: PurgeKind): PurgeKind {
+/** An environment that was removed gives way. What is left of it counts as purged, with all that is as old. */
+function withFew({ environments = {}, ...purges }: CachePurges, kept: string): CachePurges {
+  const names = Object.keys(environments)
+  if (names.length <= MAX_ENVIRONMENTS) return { ...purges, environments }
+  const others = names.filter((name) => name !== kept && name !== 'production' && name !== 'preview')
+  const oldest = others.reduce((one, other) =>
+    newestOf(environments[other]!) < newestOf(environments[one]!) ? other : one,
+  )
+  const { [oldest]: dropped, ...rest } = environments
+  return { ...purges, gone: Math.max(purges.gone, newestOf(dropped!)), environments: rest }
+}
+
+/** Returns the number of the last purge that counts in an environment. */
+export function lastPurgeOf(purges: CachePurges | undefined, environment: string): number {
+  if (purges === undefined) return 0
+  const own = purges.environments?.[environment]
+  return Math.max(newestOf(purges), own === undefined ? 0 : newestOf(own))
+}
+
+const NEWEST = new WeakMap<Purged, number>()
+
+function newestOf(purged: Purged): number {
+  const before = NEWEST.get(purged)
+  if (before !== undefined) return before
+  const { gone, stale, tags } = purged
+  const newest = Object.values(tags).reduce((most, [number]) => Math.max(most, number), Math.max(gone, stale))
+  NEWEST.set(purged, newest)
+  return newest
+}
+
+/** What is gone does not come back because it became stale too. */
+function kindOf(listed: Purged['tags'], tag: string, kind: PurgeKind): PurgeKind {
   return listed[digestOf(tag)]?.[1] === 'gone' ? 'gone' : kind
 }
 
-/** Returns what became of a page that was rendered at this number. */
+/** Returns what became of what was made at this number. */
 export function purgeOf(
-  { gone, stale, tags: purged }: CachePurges,
+  { environments, ...all }: CachePurges,
+  made: { number: number; tags: readonly string[] },
+  environment?: string,
+): PurgeKind | undefined {
+  const own = environment === undefined ? undefined : environments?.[environment]
+  const kinds = [purgedBy(all, made), own && purgedBy(own, made)]
+  return kinds.includes('gone') ? 'gone' : kinds.find((kind) => kind !== undefined)
+}
+
+function purgedBy(
+  { gone, stale, tags: purged }: Purged,
   { number, tags }: { number: number; tags: readonly string[] },
 ): PurgeKind | undefined {
   if (number < gone) return 'gone'

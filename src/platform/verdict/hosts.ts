@@ -18,7 +18,7 @@ import type { SiteSettings } from './site-settings.ts'
 /**
  * What a host serves, and its protection; undefined where the site is public or not served. `isPreviewUrl`: the url of a preview or of its branch,
  * hidden from search engines. `sourceMapGuard`: of source maps on a public site. `settings`: for sites servers. `version`: of a deployment of a
- * project with skew protection; `environment` is `production`, `preview` or the id of a custom one.
+ * project with skew protection. `environment`: of what is served: `production`, `preview` or the id of a custom one.
  */
 export type HostEntry = {
   serving: Serving
@@ -27,6 +27,7 @@ export type HostEntry = {
   sourceMapGuard?: HostProtection
   settings?: SiteSettings
   purges?: CachePurges
+  environment?: string
   version?: { environment: string; createdAt?: number }
 }
 export type HostProtection = { protection: Protection } & Pick<AccessAttempt, 'kind' | 'through'>
@@ -139,7 +140,7 @@ function foundByName({ projects, deployments }: Known, { domain }: NameRecord): 
   return {
     serving: servingOfDomain(domain!, project, deployment),
     ...guardsOf(project, preview, isAddress ? 'address' : 'domain'),
-    ...(deployment && versionOf(deployment, project, preview)),
+    ...(deployment && { environment: environmentOf(deployment, project), ...versionOf(deployment, project, preview) }),
   }
 }
 
@@ -154,8 +155,14 @@ export function entryOfDeployment(deployment: DeploymentRecord, project: Project
   return {
     serving: servingOfDeployment(deployment, project),
     ...guardsOf(project, isPreviewUrl, 'url'),
+    environment: environmentOf(deployment, project),
     ...(isPreviewUrl && { isPreviewUrl }),
   }
+}
+
+/** Returns the environment of a deployment, whatever its host is: its functions share cached data with others of it. */
+function environmentOf(deployment: DeploymentRecord, project: ProjectRecord): string {
+  return isPreview(deployment, project) ? (deployment.environmentId ?? 'preview') : 'production'
 }
 
 /** Returns the version of a deployment by its protection: skew protection must not lead from a public environment to a protected one. */

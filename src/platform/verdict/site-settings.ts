@@ -6,6 +6,8 @@ export type SiteSettings = {
   protectedSourcemaps?: boolean
   optionsPaths?: string[]
   skewProtection?: SkewProtection
+  /** The data cache is switched off. */
+  dataCacheDisabled?: boolean
 }
 
 /** `maxAge`: in seconds. `boundaryAt`: in milliseconds. `allowedDomains`: host names in lower case, also `*.` and a name. */
@@ -30,7 +32,7 @@ const DOMAIN = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 const UPWARDS = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 
 /** Returns the settings of a project; undefined where all are off. */
-export function siteSettingsOf(settingsJson: string): SiteSettings | undefined {
+export function siteSettingsOf(settingsJson: string, dataCacheDisabled = false): SiteSettings | undefined {
   const stored = JSON.parse(settingsJson) as Stored
   const { directoryListing, protectedSourcemaps, optionsAllowlist } = stored
   const optionsPaths = (optionsAllowlist?.paths ?? [])
@@ -41,6 +43,7 @@ export function siteSettingsOf(settingsJson: string): SiteSettings | undefined {
     ...(protectedSourcemaps && { protectedSourcemaps }),
     ...(optionsPaths.length > 0 && { optionsPaths }),
     ...(stored.skewProtectionMaxAge && { skewProtection: skewProtectionOf(stored.skewProtectionMaxAge, stored) }),
+    ...(dataCacheDisabled && { dataCacheDisabled }),
   }
   return Object.keys(settings).length === 0 ? undefined : settings
 }

@@ -1,7 +1,8 @@
-/** Purges of the cached pages of a project. docs/prerendering.md: Purge. */
+/** Purges of the cached pages and data of a project. docs/prerendering.md: Purge. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { changeProject, findProject } from '../../model/project.ts'
+import type { Queries } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { addPurge, cachePurgesOf, type PurgeKind } from '../../platform/verdict/cache-purges.ts'
@@ -54,6 +55,19 @@ async function purge(ctx: Ctx, { projectIdOrName }: Query, kind: PurgeKind, tags
   const purges = addPurge(cachePurgesOf(project.purges_json), kind, tags)
   const { id } = await changeProject(ctx, project, { purges_json: JSON.stringify(purges) })
   return { id }
+}
+
+/** Adds a purge by a function, which counts for its own environment. Returns all purges of the project as JSON; undefined: it is gone. */
+export async function purgeByFunction(
+  tx: Queries,
+  { projectId, kind, tags, environment }: { projectId: string; kind: PurgeKind; tags: string[]; environment: string },
+): Promise<string | undefined> {
+  const project = tx.selectFrom('project').select('purges_json').where('id', '=', projectId)
+  const row = await project.executeTakeFirst()
+  if (row === undefined) return undefined
+  const purges_json = JSON.stringify(addPurge(cachePurgesOf(row.purges_json), kind, tags, environment))
+  await tx.updateTable('project').set({ purges_json }).where('id', '=', projectId).execute()
+  return purges_json
 }
 
 function tagsOf(given: string | string[]): string[] {

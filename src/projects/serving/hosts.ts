@@ -131,10 +131,11 @@ export async function readProjects(db: Queries, ids: readonly string[]): Promise
   const rows = await db
     .selectFrom('project')
     .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json', 'purges_json'])
+    .select('data_cache_disabled_at')
     .where('id', 'in', ids)
     .execute()
   return rows.map((row) => {
-    const settings = siteSettingsOf(row.settings_json)
+    const settings = siteSettingsOf(row.settings_json, row.data_cache_disabled_at !== null)
     const purges = cachePurgesOf(row.purges_json)
     const sourceMapProtection = sourceMapProtectionOf(row)
     return {

@@ -1,13 +1,15 @@
 /** One process of a function: its sandbox, its socket and its output. docs/functions.md: Processes. */
 import { once } from 'node:events'
 import { chmod, chown } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { LauncherMessage, LauncherOptions } from '../../launcher/protocol.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { DEFAULT_LIMITS, type Network, type Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import type { Exit, Sandbox } from '../../sandbox/sandbox.ts'
+import type { DataCache } from '../data-cache/data-cache.ts'
+import { MAX_CONNECTIONS } from '../data-cache/serve.ts'
 import { acceptConnections, type Connections } from './connections.ts'
 import type { PlacedCode } from './function-code.ts'
 import { type FunctionSpec, memoryOf } from './function-spec.ts'
@@ -28,6 +30,7 @@ export type ProcessMeans = {
   sockets: string
   /** The directory of the launcher. */
   launcher: string
+  serveData: DataCache['serve']
 }
 
 export type StartedProcess = {
@@ -45,20 +48,47 @@ type Hooks = { onMessage(message: LauncherMessage): void; onLine(line: FunctionL
 export async function startProcess(means: ProcessMeans, start: Start, hooks: Hooks): Promise<StartedProcess> {
   const socket = join(means.sockets, randomText(16))
   const server = await listenAt(socket, means.runAs)
+  const data = await serveDataAt(dataSocketOf(socket), means, start.spec)
   const sandbox = means.createSandbox()
   try {
     const connections = acceptConnections(server, hooks.onMessage)
     await sandbox.prepare()
     sandbox.start(policyOf(means, sandbox, start, socket))
     readOutput(sandbox, hooks.onLine)
-    const close = () => connections.close()
+    const close = () => {
+      connections.close()
+      data.close()
+    }
     const ended = sandbox.wait().finally(close)
     ended.catch(() => {})
     return { connections, ended, destroy: () => sandbox.destroy() }
   } catch (error) {
     server.close()
+    data.close()
     await sandbox.destroy()
     throw error
+  }
+}
+
+function dataSocketOf(socket: string): string {
+  return `${socket}d`
+}
+
+/** Who dials it is this function: it is mounted into no other sandbox. */
+async function serveDataAt(path: string, means: ProcessMeans, spec: FunctionSpec): Promise<{ close(): void }> {
+  const server = await listenAt(path, means.runAs)
+  const sockets = new Set<Socket>()
+  server.maxConnections = MAX_CONNECTIONS
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    means.serveData(socket, spec)
+  })
+  return {
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
   }
 }
 
@@ -75,6 +105,7 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
   const { bundle } = spec
   const options: LauncherOptions = {
     socket: sandbox.inside(socket),
+    cache: sandbox.inside(dataSocketOf(socket)),
     folder: sandbox.mounted(CODE_PLACE, code.folder),
     entrypoint: bundle.entrypoint,
     helpers: bundle.helpers,
@@ -97,7 +128,7 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
     },
     workDirectory: undefined,
     readOnlyAt: { [CODE_PLACE]: code.folder },
-    readOnly: [launcher, socket, ...(node.folder === undefined ? [] : [node.folder])],
+    readOnly: [launcher, socket, dataSocketOf(socket), ...(node.folder === undefined ? [] : [node.folder])],
     network,
     currentDirectory: options.folder,
     limits: DEFAULT_LIMITS,

@@ -1,12 +1,13 @@
 /** A function of one deployment. */
 import type { FunctionBundle } from '../../delivery/protocol/routing-manifest.ts'
 
-/** `key`: names it among all. `account`: whose files they are. `role`: a function that is asked as a middleware has a process of its own for that. */
-export type FunctionSpec = {
+/** `account`: whose files they are. `environment`: with whose functions of the project it shares cached data. */
+export type FunctionOwner = { account: string; deploymentId: string; projectId: string; environment: string }
+
+/** `key`: names it among all. `role`: a function that is asked as a middleware has a process of its own for that. */
+export type FunctionSpec = FunctionOwner & {
   key: string
   role: 'function' | 'middleware'
-  account: string
-  deploymentId: string
   bundle: FunctionBundle & { files: NonNullable<FunctionBundle['files']> }
 }
 
@@ -17,14 +18,15 @@ const LONGEST = 300
 
 /** Returns the function of a bundle; undefined where it is of a kind that does not run, or of an output that lists no files. */
 export function specOf(
-  account: string,
-  deploymentId: string,
+  owner: FunctionOwner,
   bundle: FunctionBundle,
   role: FunctionSpec['role'] = 'function',
 ): FunctionSpec | undefined {
   const { files, kind, name } = bundle
   if (kind === 'unsupported' || files === undefined) return undefined
-  return { key: `${deploymentId} ${role} ${name}`, role, account, deploymentId, bundle: { ...bundle, files } }
+  const { account, deploymentId, projectId, environment } = owner
+  const key = `${deploymentId} ${environment} ${role} ${name}`
+  return { key, role, account, deploymentId, projectId, environment, bundle: { ...bundle, files } }
 }
 
 /** Returns the limit of a request in ms. */

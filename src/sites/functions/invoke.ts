@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
-import { FAULT_HEADER, ID_HEADER } from '../../launcher/protocol.ts'
+import { CACHE_TAG_HEADER, FAULT_HEADER, ID_HEADER } from '../../launcher/protocol.ts'
 import type { Decision, Invocation } from '../router/decision.ts'
 import type { VisitorRequest } from '../router/request.ts'
 import { responseHeaders } from '../router/response-headers.ts'
@@ -87,14 +87,24 @@ function begin(
       response.writeHead(statusCode, headers)
       return undefined
     }
-    const status = hasNoBody(statusCode) ? statusCode : (sent.call.status ?? statusCode)
-    response.writeHead(status, answerHeaders(headers, sent, !hasNoBody(status)))
-    // Streams show their head at once.
-    if (!('content-length' in headers)) response.flushHeaders()
+    sendHead(response, sent, statusCode, headers)
     return undefined
   } catch (error) {
     return error as Error
   }
+}
+
+/** Sends status and headers of a function to a visitor. Throws RoutingFault. */
+export function sendHead(
+  response: Answering,
+  sent: Pick<Sent, 'id' | 'call'>,
+  statusCode: number,
+  headers: Dispatcher.ResponseData['headers'],
+): void {
+  const status = hasNoBody(statusCode) ? statusCode : (sent.call.status ?? statusCode)
+  response.writeHead(status, answerHeaders(headers, sent, !hasNoBody(status)))
+  // Streams show their head at once.
+  if (!('content-length' in headers)) response.flushHeaders()
 }
 
 /** Returns the failure that a launcher answered in the place of its function. */
@@ -145,8 +155,13 @@ export function hasNoBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304
 }
 
-/** TABLE response headers that are for caches of the platform, which has none for functions. */
-const FOR_CACHES: ReadonlySet<string> = new Set(['cdn-cache-control', 'vercel-cdn-cache-control', 'x-next-cache-tags'])
+/** TABLE response headers that are for caches of the platform. */
+const FOR_CACHES: ReadonlySet<string> = new Set([
+  'cdn-cache-control',
+  'vercel-cdn-cache-control',
+  'x-next-cache-tags',
+  CACHE_TAG_HEADER,
+])
 
 /** The headers of an answer to the visitor: the function's, with those of the rules and of the platform. */
 export function answerHeaders(

@@ -12,11 +12,12 @@ import type { Network } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
 import type { ContentCache } from '../content/content-cache.ts'
+import type { DataCache } from '../data-cache/data-cache.ts'
 import { type FunctionLog, openFunctionLog } from '../logs/function-log.ts'
 import { openEnvironmentSource } from './environment-source.ts'
 import { FunctionFailure } from './faults.ts'
 import { openFunctionCode } from './function-code.ts'
-import { type NodeProgram, type ProcessMeans, startProcess } from './function-process.ts'
+import { type NodeProgram, startProcess } from './function-process.ts'
 import type { FunctionSpec } from './function-spec.ts'
 import { type FunctionParts, type Functions, openFunctions } from './functions.ts'
 import type { FunctionLine } from './log-lines.ts'
@@ -35,6 +36,7 @@ export type FunctionOptions = {
 
 type Sources = {
   cache: Pick<ContentCache, 'open'>
+  data: Pick<DataCache, 'serve'>
   controlPlane: string
   token: string
   letContinue: FunctionParts['letContinue']
@@ -56,13 +58,10 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const { log, cache } = sources
   const { runs, sockets } = await openFolders(options.folder)
   const own = await createRunDirectory(runs)
-  const means: ProcessMeans = {
-    createSandbox: () => createSandbox(options.kind, runs, options.runAs),
-    runAs: options.runAs,
-    network: options.network,
-    sockets,
-    launcher: await placeLauncher(join(own, 'launcher')),
-  }
+  const { runAs, network } = options
+  const launcher = await placeLauncher(join(own, 'launcher'))
+  const createOne = () => createSandbox(options.kind, runs, runAs)
+  const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve }
   const code = openFunctionCode(cache, await makeFolder(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
   const lines = openFunctionLog(sources.controlPlane, sources.token, log)

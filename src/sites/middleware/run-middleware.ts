@@ -1,7 +1,7 @@
 /** Asks the middleware of a site, and routing goes on with its answer. docs/functions.md: Middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FunctionFailure } from '../functions/faults.ts'
-import { type FunctionSpec, specOf } from '../functions/function-spec.ts'
+import { type FunctionOwner, type FunctionSpec, specOf } from '../functions/function-spec.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import type { Decision, MiddlewareState } from '../router/decision.ts'
 import type { MiddlewareAnswer } from '../router/middleware.ts'
@@ -12,8 +12,7 @@ type MiddlewareDecision = Extract<Decision, { kind: 'middleware' }>
 
 /** `resume`: routing after an answer. `withOwn`: the decision with the headers of the platform. `hidesPassword`: as of a call of a function. */
 export type MiddlewareVisit = {
-  account: string
-  deploymentId: string
+  owner: FunctionOwner
   request: VisitorRequest
   ip: string
   hidesPassword: boolean
@@ -38,7 +37,7 @@ export async function runMiddleware(
 ): Promise<Decision | FunctionFailure | 'done'> {
   let decision = first
   for (let asked = 0; decision.kind === 'middleware'; asked++) {
-    const spec = decision.bundle && specOf(visit.account, visit.deploymentId, decision.bundle, 'middleware')
+    const spec = decision.bundle && specOf(visit.owner, decision.bundle, 'middleware')
     if (spec === undefined || functions === undefined) return decision
     if (asked === MOST) return inCircles(decision)
     const next = await askOne(functions, decision, { ...visit, spec }, exchange)

@@ -10,7 +10,7 @@ import { type CachePurges, purgeOf } from '../../platform/verdict/cache-purges.t
 import { MOMENT_SECONDS } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
-import { storePages, takePages } from '../prerender/page-file.ts'
+import { LISTS, storeList, takeList } from '../prerender/page-file.ts'
 import { createPages, PAGE_BUDGET, type Page, type PageBudget } from '../prerender/pages.ts'
 import type { Decision } from '../router/decision.ts'
 import { hopsOf, MAX_HOPS } from '../visitors/forward.ts'
@@ -61,7 +61,7 @@ export async function openPictures(options: Options): Promise<Pictures> {
   const pages = createPages(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
   const making = createMaking({ cache, pages, sandbox, sources: openSources(options), log, now })
   const state: State = { cache, pages, making, now }
-  const before = await takePages(folder).catch((error) => {
+  const before = await takeList<Page>(folder, LISTS.pages).catch((error) => {
     log.warn({ err: error }, 'cannot read the stored list of pictures; they are made again')
     return []
   })
@@ -82,7 +82,7 @@ export async function openPictures(options: Options): Promise<Pictures> {
     async close() {
       await sandbox?.close()
       await making.settled()
-      await storePages(folder, pages.all()).catch((error) =>
+      await storeList(folder, LISTS.pages, pages.all()).catch((error) =>
         log.warn({ err: error }, 'cannot store the list of pictures on disk'),
       )
     },

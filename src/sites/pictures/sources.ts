@@ -4,7 +4,7 @@ import type { Egress, ForwardedAnswer } from '../../platform/adapters/egress.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { piecesOf } from '../content/opened-file.ts'
-import { createRenderBudget, type RenderBudget } from '../prerender/collect.ts'
+import { createRenderBudget, type RenderBudget } from '../prerender/render-budget.ts'
 import { notValid, type PictureError, PictureFailure, throttled } from './faults.ts'
 import type { AskSelf, InnerRequest } from './inner-request.ts'
 

@@ -3,36 +3,10 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { Writable } from 'node:stream'
 import { FunctionFailure } from '../functions/faults.ts'
 import type { PageAnswer } from './keeping.ts'
+import type { RenderBudget } from './render-budget.ts'
 
 /** The largest page. */
 const MAX_PAGE = 10 * 1024 ** 2
-
-/** Bytes of pages that are being rendered, in all and of one account. */
-export type RenderBudget = {
-  take(account: string, bytes: number): boolean
-  giveBack(account: string, bytes: number): void
-}
-
-/** Creates a budget. */
-export function createRenderBudget(mostBytes: number, ofAccount: number): RenderBudget {
-  const held = new Map<string, number>()
-  let total = 0
-  return {
-    take(account, bytes) {
-      const own = (held.get(account) ?? 0) + bytes
-      if (own > ofAccount || total + bytes > mostBytes) return false
-      held.set(account, own)
-      total += bytes
-      return true
-    },
-    giveBack(account, bytes) {
-      const own = held.get(account)! - bytes
-      if (own > 0) held.set(account, own)
-      else held.delete(account)
-      total -= bytes
-    },
-  }
-}
 
 /** Takes the place of a visitor's response (`Answering`). */
 export class CollectedAnswer extends Writable {

@@ -1,13 +1,14 @@
 /** Whether and for how long an answer of a function is kept as a page. docs/prerendering.md: Cacheable responses. */
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import type { Header, Prerender } from '../../delivery/protocol/routing-manifest.ts'
+import { CACHE_TAG_HEADER } from '../../launcher/protocol.ts'
 import { browserCaching } from '../functions/invoke.ts'
 
 /** `headers`: as the function sent them, in lower case. */
 export type PageAnswer = { status: number; headers: Record<string, string | string[]>; body: Buffer }
 
 /** In ms; undefined: for ever. `staleMs` counts from the same time, and is not less. */
-type Lifetime = { freshMs: number | undefined; staleMs: number | undefined }
+export type Lifetime = { freshMs: number | undefined; staleMs: number | undefined }
 /** `personal`: it may be meant for one visitor, so no other visitor gets it. */
 export type Keeping = { kind: 'keep'; lifetime: Lifetime } | { kind: 'pass' } | { kind: 'personal' }
 
@@ -19,14 +20,39 @@ const MAX_HEADER_CHARACTERS = 16 * 1024
 const TARGETED = ['vercel-cdn-cache-control', 'cdn-cache-control']
 
 /** Decides what becomes of an answer. */
-export function keepingOf({ status, headers }: PageAnswer, prerender: Prerender): Keeping {
+export function keepingOf(answer: PageAnswer, prerender: Prerender): Keeping {
+  const { said, isTargeted, isForOne } = cachingOf(answer.headers)
+  if (isForOne) return { kind: 'personal' }
+  if (!isKept(answer)) return { kind: 'pass' }
+  return { kind: 'keep', lifetime: lifetimeOf(said, isTargeted, prerender) }
+}
+
+/** Returns how long the answer of an ordinary function is kept; undefined: it is not. Only what the function says counts. */
+export function lifetimeOfAnswer(answer: Omit<PageAnswer, 'body'>): Lifetime | undefined {
+  const { said, isTargeted, isForOne } = cachingOf(answer.headers)
+  if (isForOne || said.has('no-cache') || !isKept(answer)) return undefined
+  const seconds = freshOf(said, isTargeted)
+  if (seconds === undefined) return undefined
+  const all = seconds + (secondsOf(said.get('stale-while-revalidate')) ?? 0)
+  return all === 0 ? undefined : { freshMs: seconds * 1000, staleMs: all * 1000 }
+}
+
+/** `said`: the directives that count. `isForOne`: the answer may be meant for one visitor. */
+function cachingOf(headers: PageAnswer['headers']) {
   const caching = textOf(headers['cache-control'])
   const targeted = TARGETED.map((name) => headers[name]).find((value) => value !== undefined)
   const said = directivesOf(targeted === undefined ? caching : textOf(targeted))
-  if (headers['set-cookie'] !== undefined || [said, directivesOf(caching)].some(isPersonal)) return { kind: 'personal' }
-  const isLarge = keptHeaders(headers).reduce((sum, { name, value }) => sum + name.length + value.length, 0)
-  if (!KEPT.has(status) || isLarge > MAX_HEADER_CHARACTERS) return { kind: 'pass' }
-  return { kind: 'keep', lifetime: lifetimeOf(said, targeted !== undefined, prerender) }
+  const isForOne = headers['set-cookie'] !== undefined || [said, directivesOf(caching)].some(isPersonal)
+  return { said, isTargeted: targeted !== undefined, isForOne }
+}
+
+function isKept({ status, headers }: Omit<PageAnswer, 'body'>): boolean {
+  const characters = keptHeaders(headers).reduce((sum, { name, value }) => sum + name.length + value.length, 0)
+  return KEPT.has(status) && characters <= MAX_HEADER_CHARACTERS
+}
+
+function freshOf(said: ReadonlyMap<string, string>, isTargeted: boolean): number | undefined {
+  return secondsOf(said.get('s-maxage')) ?? (isTargeted ? secondsOf(said.get('max-age')) : undefined)
 }
 
 /** Returns how long the first page of an output counts. */
@@ -39,8 +65,7 @@ function lifetimeOf(
   isTargeted: boolean,
   { expiration, staleExpiration }: Prerender,
 ): Lifetime {
-  const fresh = secondsOf(said.get('s-maxage')) ?? (isTargeted ? secondsOf(said.get('max-age')) : undefined)
-  const seconds = fresh ?? (expiration === false ? undefined : expiration)
+  const seconds = freshOf(said, isTargeted) ?? (expiration === false ? undefined : expiration)
   if (seconds === undefined) return { freshMs: undefined, staleMs: undefined }
   const more = secondsOf(said.get('stale-while-revalidate'))
   const stale = more === undefined ? staleExpiration : seconds + more
@@ -68,14 +93,14 @@ function textOf(value: string | string[] | undefined): string {
   return [value ?? ''].flat().join(', ')
 }
 
-/** The header with the tags of a page. Visitors do not see it. */
-const TAGS_HEADER = 'x-next-cache-tags'
+/** TABLE headers with the tags of an answer. Visitors do not see them. */
+const TAGS_HEADERS = ['x-next-cache-tags', CACHE_TAG_HEADER]
 const MAX_TAGS = 128
 const MAX_TAG = 256
 
 /** Returns the tags of an answer. */
 export function tagsOf(headers: PageAnswer['headers']): string[] {
-  const tags = textOf(headers[TAGS_HEADER]).split(',')
+  const tags = TAGS_HEADERS.flatMap((name) => textOf(headers[name]).split(','))
   const kept = tags.map((tag) => tag.trim()).filter((tag) => tag !== '' && tag.length <= MAX_TAG)
   return [...new Set(kept)].slice(0, MAX_TAGS)
 }
@@ -83,7 +108,7 @@ export function tagsOf(headers: PageAnswer['headers']): string[] {
 /** TABLE headers that are of one answer, or for caches alone. */
 const NOT_KEPT: ReadonlySet<string> = new Set([
   ...TARGETED,
-  TAGS_HEADER,
+  ...TAGS_HEADERS,
   'age',
   'cache-control',
   'connection',

@@ -1,55 +1,59 @@
-/** The list of pages on disk, from a stop to the next start. Their bodies are in the file cache. docs/prerendering.md: Budget. */
+/** Lists of pages and of cached data on disk, from a stop to the next start. Their bodies are in the file cache. docs/prerendering.md: Budget. */
 import { createReadStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
 import { textLines } from '../snapshot/text-lines.ts'
-import type { Page } from './pages.ts'
 
-const NAME = 'pages.ndjson'
-/** The version of a line. A list of another one is not read. */
-const VERSION = 2
+/** `version`: of a line. A list of another one is not read. */
+type List = { name: string; version: number }
+
+/** TABLE lists */
+export const LISTS = {
+  pages: { name: 'pages.ndjson', version: 2 },
+  data: { name: 'data.ndjson', version: 1 },
+} satisfies Record<string, List>
 const LONGEST = 12 * 1024
 const PIECE = 64 * 1024
 
 /**
- * Takes the pages of the last stop out of the directory: a process that is killed later leaves no list, in which a page could be that was purged since.
+ * Takes the list of the last stop out of the directory: a process that is killed later leaves none, in which something could be that was purged since.
  * Throws what is wrong with the file, which is gone then too.
  */
-export async function takePages(folder: string): Promise<Page[]> {
-  removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
-  const file = join(folder, NAME)
+export async function takeList<T extends object>(folder: string, { name, version }: List): Promise<T[]> {
+  removeStaleTemporaryFiles(folder, name, Number.NEGATIVE_INFINITY)
+  const file = join(folder, name)
   if (!existsSync(file)) return []
   try {
-    return await readPages(file)
+    return await readList<T>(file, version)
   } finally {
     await rm(file, { force: true })
   }
 }
 
-async function readPages(file: string): Promise<Page[]> {
-  const pages: Page[] = []
+async function readList<T extends object>(file: string, version: number): Promise<T[]> {
+  const all: T[] = []
   let isHead = true
   for await (const lines of textLines(createReadStream(file))) {
     for (const { text } of lines) {
-      const line = JSON.parse(text) as Page & { version?: number }
-      if (isHead && line.version !== VERSION) return []
-      if (!isHead) pages.push(line)
+      const line = JSON.parse(text) as T & { version?: number }
+      if (isHead && line.version !== version) return []
+      if (!isHead) all.push(line)
       isHead = false
     }
   }
-  return pages
+  return all
 }
 
-/** Writes the pages, the one that was used longest ago first. */
-export async function storePages(folder: string, pages: Iterable<Page>): Promise<void> {
-  await writeStreamAtomically(join(folder, NAME), piecesOf(pages))
+/** Writes a list, what was used longest ago first. */
+export async function storeList(folder: string, { name, version }: List, all: Iterable<object>): Promise<void> {
+  await writeStreamAtomically(join(folder, name), piecesOf(version, all))
 }
 
-function* piecesOf(pages: Iterable<Page>): Generator<Buffer> {
-  let text = `${JSON.stringify({ version: VERSION })}\n`
-  for (const page of pages) {
-    const line = JSON.stringify(page)
+function* piecesOf(version: number, all: Iterable<object>): Generator<Buffer> {
+  let text = `${JSON.stringify({ version })}\n`
+  for (const one of all) {
+    const line = JSON.stringify(one)
     if (Buffer.byteLength(line) <= LONGEST) text += `${line}\n`
     if (text.length < PIECE) continue
     yield Buffer.from(text)

@@ -60,12 +60,12 @@ type Index = {
   pages: Map<string, Page>
   accounts: Map<string, Own>
   groups: Map<string, Group>
-  bodies: ReturnType<typeof countUses>
+  bodies: ReturnType<typeof countBodies>
 }
 
 /** Creates the index. `release`: a body is not needed any more. */
 export function createPages(budget: PageBudget, release: (account: string, digest: string) => void): Pages {
-  const bodies = countUses(release)
+  const bodies = countBodies(release)
   const index: Index = { budget, pages: new Map(), accounts: new Map(), groups: new Map(), bodies }
   const { pages, accounts, groups } = index
   return {
@@ -140,16 +140,18 @@ function largest(accounts: Iterable<Own>): Own {
   return [...accounts].reduce((most, own) => (own.pages.size > most.pages.size ? own : most))
 }
 
-/** Pages of the same content share a body. */
-function countUses(release: (account: string, digest: string) => void) {
+type WithBody = Pick<Page, 'account' | 'body'>
+
+/** Counts the uses of bodies in the file cache: pages of the same content share one. */
+export function countBodies(release: (account: string, digest: string) => void) {
   const counts = new Map<string, number>()
-  const nameOf = ({ account, body }: Page) => `${account}/${body.digest}`
+  const nameOf = ({ account, body }: WithBody) => `${account}/${body.digest}`
   return {
     has: (account: string, digest: string) => counts.has(`${account}/${digest}`),
-    add(page: Page) {
+    add(page: WithBody) {
       if (page.body.isOwned) counts.set(nameOf(page), (counts.get(nameOf(page)) ?? 0) + 1)
     },
-    remove(page: Page) {
+    remove(page: WithBody) {
       if (!page.body.isOwned) return
       const left = counts.get(nameOf(page))! - 1
       if (left > 0) return void counts.set(nameOf(page), left)

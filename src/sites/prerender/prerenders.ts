@@ -5,13 +5,15 @@ import type { Logger } from 'pino'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { purgeOf } from '../../platform/verdict/cache-purges.ts'
+import { type Answers, openAnswers } from '../answers/answers.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { FunctionFailure } from '../functions/faults.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import { drain } from '../visitors/send.ts'
 import { firstPage, shellOf } from './first-pages.ts'
-import { storePages, takePages } from './page-file.ts'
+import { mark } from './marks.ts'
+import { LISTS, storeList, takeList } from './page-file.ts'
 import { type PrerenderDecision, pageRequestOf } from './page-request.ts'
 import { createPages, PAGE_BUDGET, type Page, type PageBudget, type Pages } from './pages.ts'
 import { createRenderings, type PageOrder, type Rendered, type Renderings } from './renderings.ts'
@@ -28,6 +30,8 @@ export type Prerenders = {
     request: PageOrderRequest,
     exchange: Exchange,
   ): Promise<FunctionFailure | undefined>
+  /** Answers by a kept answer of an ordinary function, or by the function. Gives a failure and throws as `answer` does. */
+  answerShared: Answers['answer']
   /** Takes changed facts: pages of deployments that are gone are dropped. */
   take(lines: readonly FactLine[]): void
   close(): Promise<void>
@@ -52,7 +56,6 @@ type State = { functions: Functions; cache: ContentCache; pages: Pages; renderin
 
 const PERSONAL_MS = 60_000
 const PAUSE_MS = 30_000
-const MAX_MARKS = 10_000
 
 /** Opens the prerendered pages of a sites server, with those of its last stop. */
 export async function openPrerenders(options: Options): Promise<Prerenders> {
@@ -60,12 +63,14 @@ export async function openPrerenders(options: Options): Promise<Prerenders> {
   const pages = createPages(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
   const renderings = createRenderings({ functions, cache, pages, now })
   const state: State = { functions, cache, pages, renderings, now, personal: new Map(), paused: new Map() }
-  const before = await takePages(folder).catch((error) => {
+  const before = await takeList<Page>(folder, LISTS.pages).catch((error): Page[] => {
     log.warn({ err: error }, 'cannot read the stored list of pages; they are rendered again')
     return []
   })
   for (const page of before) if (isThere(state, page)) pages.keep(page)
+  const answers = openAnswers({ functions, cache, pages, now })
   return {
+    answerShared: answers.answer,
     async answer(decision, request, exchange) {
       try {
         return await answer(state, decision, request, exchange)
@@ -81,7 +86,7 @@ export async function openPrerenders(options: Options): Promise<Prerenders> {
       renderings.outdate((key) => ids.has(key.split(' ', 1)[0]!))
     },
     async close() {
-      await storePages(folder, pages.all()).catch((error) =>
+      await storeList(folder, LISTS.pages, pages.all()).catch((error) =>
         log.warn({ err: error }, 'cannot store the list of pages on disk'),
       )
     },
@@ -144,7 +149,7 @@ async function show(state: State, order: PageOrder, exchange: Exchange): Promise
   const { asked, decision } = order
   const { fallback } = decision.prerender
   const page = state.pages.use(asked.key) ?? keepFirst(state, order)
-  const purge = page && order.purges && purgeOf(order.purges, page)
+  const purge = page && order.purges && purgeOf(order.purges, page, order.spec.environment)
   const freshness = page === undefined ? 'gone' : (purge ?? state.pages.freshness(page, state.now()))
   order.isPurged = purge !== undefined
   if (page !== undefined && freshness !== 'gone' && isThere(state, page)) {
@@ -213,13 +218,6 @@ function settle(state: State, { asked: { key } }: PageOrder, { keeping }: Render
 
 function isPersonal({ personal, now }: State, { asked }: PageOrder): boolean {
   return (personal.get(asked.key) ?? 0) > now()
-}
-
-/** The oldest mark makes room: without it, a page is rendered once more. */
-function mark(marks: Map<string, number>, key: string, until: number): void {
-  marks.delete(key)
-  marks.set(key, until)
-  if (marks.size > MAX_MARKS) for (const oldest of marks.keys()) return void marks.delete(oldest)
 }
 
 async function give(

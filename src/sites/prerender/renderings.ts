@@ -1,14 +1,15 @@
 /** Renders pages by their function: one at a time of each, for all who wait for it. docs/prerendering.md: Rendering. */
 import { createHash } from 'node:crypto'
-import type { CachePurges } from '../../platform/verdict/cache-purges.ts'
+import { type CachePurges, lastPurgeOf } from '../../platform/verdict/cache-purges.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { FunctionFailure } from '../functions/faults.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
-import { CollectedAnswer, createRenderBudget } from './collect.ts'
+import { CollectedAnswer } from './collect.ts'
 import { type Keeping, keepingOf, keptHeaders, type PageAnswer, tagsOf } from './keeping.ts'
 import type { PageRequest, PrerenderDecision } from './page-request.ts'
 import type { Page, Pages } from './pages.ts'
+import { createRenderBudget } from './render-budget.ts'
 
 /** `asker`: the network of the visitor who takes the turn. `isPurged`: the page that is there was purged, so no data of before it counts. */
 export type PageOrder = FunctionRequest & {
@@ -182,8 +183,8 @@ export function pageOf(
   }
 }
 
-function numberOf({ purges }: PageOrder): number {
-  return purges?.last ?? 0
+function numberOf({ purges, spec }: PageOrder): number {
+  return lastPurgeOf(purges, spec.environment)
 }
 
 /** Returns the end of a time from `at` on; null: without end. */

@@ -16,7 +16,7 @@ export type CacheState = 'HIT' | 'STALE' | 'PRERENDER' | 'MISS' | 'REVALIDATED'
 export async function sendPage(
   cache: ContentCache,
   page: Page,
-  { call }: PageOrder,
+  { call }: Pick<PageOrder, 'call'>,
   cached: CacheState,
   { response }: Exchange,
   now: number,

@@ -8,7 +8,10 @@ import type { KnownHosts } from '../snapshot/known-hosts.ts'
 import { readPinnedDeployment } from './wish.ts'
 
 /** The output to serve. `isPrivate`: it differs from the output of the host. `gone`: missing or too old. `unavailable`: unknown now. */
-type Staying = { output: OutputFacts; deploymentId: string; isPrivate: boolean } | 'gone' | 'unavailable'
+type Staying =
+  | { output: OutputFacts; deploymentId: string; environment: string; isPrivate: boolean }
+  | 'gone'
+  | 'unavailable'
 
 /**
  * Returns the output for a visitor: that of the host, or of a pinned deployment of the same project and environment. Guards and
@@ -21,17 +24,22 @@ export async function stay(
   address: string,
 ): Promise<Staying> {
   const skew = entry.version && entry.settings?.skewProtection
-  if (skew === undefined) return { output: live.output, deploymentId: live.deploymentId, isPrivate: false }
+  const { environment = '' } = entry
+  if (skew === undefined) return { output: live.output, deploymentId: live.deploymentId, environment, isPrivate: false }
   const {
     deploymentId: wanted = live.deploymentId,
     ofAddress = live.deploymentId,
     isNavigation,
   } = readPinnedDeployment(request, skew)
-  const current = { output: live.output, deploymentId: live.deploymentId, isPrivate: ofAddress !== live.deploymentId }
+  const isPrivate = ofAddress !== live.deploymentId
+  const current = { output: live.output, deploymentId: live.deploymentId, environment, isPrivate }
   if (wanted === live.deploymentId) return current
   const found = await known.findDeployment(wanted, address)
   const output = typeof found === 'string' ? undefined : outputOf(found, { entry, live }, skew, Date.now())
-  if (output !== undefined) return { output, deploymentId: wanted, isPrivate: ofAddress !== wanted }
+  if (output !== undefined) {
+    const own = (found as HostEntry).environment ?? environment
+    return { output, deploymentId: wanted, environment: own, isPrivate: ofAddress !== wanted }
+  }
   // Navigation always works, whatever a browser has stored.
   if (isNavigation) return current
   return found === 'unavailable' ? 'unavailable' : 'gone'

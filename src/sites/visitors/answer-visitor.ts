@@ -11,6 +11,7 @@ import { judgeEntry } from '../../platform/verdict/verdict.ts'
 import { denialResponse, type EdgeResponse, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
+import type { DataCache } from '../data-cache/data-cache.ts'
 import { FUNCTION_ERRORS, FunctionFailure } from '../functions/faults.ts'
 import type { Functions } from '../functions/functions.ts'
 import { runMiddleware } from '../middleware/run-middleware.ts'
@@ -25,14 +26,14 @@ import type { CountedResponse } from '../usage/counted-response.ts'
 import type { Usage } from '../usage/reports.ts'
 import type { Admission } from './admission.ts'
 import { keepBypass } from './bypass-cookie.ts'
-import { carryOut, type Exchange, type Shown, showFailure, unindexed } from './carry-out.ts'
+import { carryOut, type Exchange, ownerOf, type Shown, showFailure, unindexed } from './carry-out.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSites } from './open-sites.ts'
 import { drain, ERROR_HEADER, hasBody, leaveOutBody, sendAnswer, sentence } from './send.ts'
 import { keepPrivate } from './shared-caches.ts'
 import { answerAtDoor } from './sign-in.ts'
 import { answerAtSourceMap, isSignInForMaps, isSourceMap } from './source-maps.ts'
-import { readVisit, type Visit } from './visit.ts'
+import { asksForWebSocket, readVisit, type Visit } from './visit.ts'
 
 /** Only the control plane sets it. */
 const CRON_HEADER = 'x-vercel-cron-schedule'
@@ -47,6 +48,7 @@ export type Parts = {
   functions: Functions | undefined
   prerenders: Prerenders | undefined
   pictures: Pictures
+  data: Pick<DataCache, 'note'> | undefined
   pool: Pick<RoutingPool, 'ask'>
   usage: Pick<Usage, 'count'>
   connections: Config['connections']
@@ -111,8 +113,11 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
   if (staying === 'unavailable') return tell(exchange, comeAgain(visit))
   if (staying === 'gone') return tell(exchange, named(pageAnswer('NOT_FOUND', 404, visitor), 'DEPLOYMENT_NOT_FOUND'))
   if (staying.isPrivate) keepPrivate(exchange.response)
-  const { deploymentId } = staying
-  const shown = { visit, deploymentId, isProtected, isPreviewUrl: entry.isPreviewUrl === true, purges: entry.purges }
+  const { deploymentId, environment } = staying
+  const { projectId } = live
+  const purges = parts.data === undefined ? entry.purges : parts.data.note(projectId, entry)
+  const served = { deploymentId, projectId, environment, purges }
+  const shown = { visit, ...served, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
   await show(parts, { output: staying.output, entry }, shown, exchange)
 }
 
@@ -169,10 +174,10 @@ async function show(
 }
 
 function middlewareVisit(shown: Shown): Parameters<typeof runMiddleware>[2] {
-  const { visit, site, deploymentId, isPreviewUrl, isProtected, ask } = shown
+  const { visit, isPreviewUrl, isProtected, ask } = shown
   const { request, visitor } = visit
   return {
-    ...{ account: site.account, deploymentId, request, ip: visitor.ip, hidesPassword: isProtected },
+    ...{ owner: ownerOf(shown), request, ip: visitor.ip, hidesPassword: isProtected },
     resume: (state, answer) => ask({ kind: 'resume', state, answer }),
     withOwn: (decision) => (isPreviewUrl ? unindexed(decision) : decision),
   }
@@ -181,11 +186,6 @@ function middlewareVisit(shown: Shown): Parameters<typeof runMiddleware>[2] {
 async function showFailed({ cache }: Parts, failure: FunctionFailure, shown: Shown, exchange: Exchange): Promise<void> {
   const page = await shown.ask({ kind: 'error', request: shown.visit.request, status: FUNCTION_ERRORS[failure.code] })
   await showFailure(cache, failure, page, shown, exchange)
-}
-
-/** Upgrades to other protocols are ignored (RFC 9110 7.8). */
-function asksForWebSocket({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined && /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade)
 }
 
 function tell({ raw, response }: Exchange, answer: EdgeResponse): void {

@@ -6,7 +6,7 @@ import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.t
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
-import { specOf } from '../functions/function-spec.ts'
+import { type FunctionOwner, specOf } from '../functions/function-spec.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
@@ -23,11 +23,16 @@ import type { Visit } from './visit.ts'
 
 export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
-/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. `purges`: of cached pages. `ask`: the router of the site. */
+/**
+ * `environment`: of the deployment. `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password.
+ * `purges`: of cached pages. `ask`: the router of the site.
+ */
 export type Shown = {
   visit: Visit
   site: OpenSite
   deploymentId: string
+  projectId: string
+  environment: string
   isPreviewUrl: boolean
   isProtected: boolean
   purges?: CachePurges | undefined
@@ -85,6 +90,8 @@ async function carryOutAll(
   const request = functionRequest(decision, rules, shown)
   if (request !== undefined && decision.kind === 'prerender' && prerenders !== undefined)
     return prerenders.answer(decision, { ...request, purges: shown.purges }, { raw, response })
+  if (request !== undefined && prerenders !== undefined)
+    return prerenders.answerShared({ ...request, purges: shown.purges }, { raw, response })
   if (request !== undefined && functions !== undefined) return functions.answer(request, { raw, response })
   drain(raw, response)
   await answerAlone(cache, decision, rules, shown, { raw, response })
@@ -95,16 +102,26 @@ async function carryOutAll(
 function functionRequest(
   decision: Decision,
   rules: Rules,
-  { visit, site, deploymentId, isProtected }: Shown,
+  { visit, isProtected, ...shown }: Shown,
 ): FunctionRequest | undefined {
   if (decision.kind !== 'function' && decision.kind !== 'prerender') return undefined
   const { bundle, invocation, status } = decision
-  const spec = specOf(site.account, deploymentId, bundle)
+  const spec = specOf(ownerOf(shown), bundle)
   if (spec === undefined) return undefined
   const isConcrete = decision.kind === 'prerender' && decision.prerender.concrete
   const path = isConcrete ? invocation.concretePath : invocation.path
   const { request, visitor } = visit
   return { spec, call: { request, ip: visitor.ip, invocation, path, status, rules, hidesPassword: isProtected } }
+}
+
+/** Returns whose functions are asked. */
+export function ownerOf({
+  site,
+  deploymentId,
+  projectId,
+  environment,
+}: Pick<Shown, 'site' | 'deploymentId' | 'projectId' | 'environment'>): FunctionOwner {
+  return { account: site.account, deploymentId, projectId, environment }
 }
 
 async function answerAlone(

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { BadSetting } from '../../config.ts'
 import type { Deps } from '../../context.ts'
+import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import { isPublicAddress } from '../../platform/adapters/addresses.ts'
 import { createDirectory } from '../../platform/adapters/directory.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
@@ -11,6 +12,7 @@ import { openEgress } from '../../platform/adapters/egress.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
 import { type ContentCache, type FetchContent, openContentCache } from '../content/content-cache.ts'
 import { startCrons } from '../crons/cron-runs.ts'
+import { openDataCache } from '../data-cache/data-cache.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
 import { openInnerRequests } from '../pictures/inner-request.ts'
 import { openPictureSandbox, type PictureOptions } from '../pictures/picture-sandbox.ts'
@@ -59,22 +61,20 @@ export async function openSitesServer(
   const pool = openRoutingPool({ spawn: startWorker })
   const egress = openEgress(openDns(config.dnsServers), mayReach)
   const usage = openUsage(controlPlane, token, log)
-  const functions = options && (await openFunctionRuntime(options, { cache, controlPlane, token, letContinue, log }))
-  const prerenders = functions && (await openPrerenders({ functions, cache, folder, log }))
+  const running = options && (await openRunning(options, { cache, folder, controlPlane, token, log }))
+  const { functions, prerenders, data } = running ?? {}
   const askSelf = openInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
   const sandbox = pictureOptions && (await openPictureSandbox(pictureOptions))
   const pictures = await openPictures({ egress, cache, folder, log, askSelf, sandbox })
   const known = await openKnownHosts({
     ...{ origin: controlPlane, token, folder: join(folder, 'hosts'), log },
     onLines(lines) {
-      prerenders?.take(lines)
+      running?.take(lines)
       pictures.take(lines)
     },
   })
-  const parts = {
-    ...{ known, admission, sites: openSites(cache), cache, pool, functions, prerenders, pictures },
-    ...{ forwarding: openForwarding(egress, log), usage, connections: config.connections, log },
-  }
+  const used = { known, admission, sites: openSites(cache), cache, pool, functions, prerenders, data, pictures }
+  const parts = { ...used, forwarding: openForwarding(egress, log), usage, connections: config.connections, log }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
@@ -88,8 +88,8 @@ export async function openSitesServer(
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
       await stopCrons?.()
-      await Promise.all([functions?.close(), egress.close()])
-      await Promise.all([prerenders?.close(), pictures.close()])
+      await Promise.all([running?.close(), egress.close()])
+      await pictures.close()
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), usage.close()])
       await source.close()
     },
@@ -103,6 +103,27 @@ function tokenOf({ edge }: Deps['config']): string {
 
 function startWorker(): Worker {
   return new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS })
+}
+
+type Means = { cache: ContentCache; folder: string; controlPlane: string; token: string; log: Logger }
+
+/** Opens what runs functions, and what keeps what they make. */
+async function openRunning(options: FunctionOptions, { cache, folder, controlPlane, token, log }: Means) {
+  const data = await openDataCache({ cache, folder, origin: controlPlane, token, log })
+  const functions = await openFunctionRuntime(options, { cache, data, controlPlane, token, letContinue, log })
+  const prerenders = await openPrerenders({ functions, cache, folder, log })
+  return {
+    ...{ data, functions, prerenders },
+    take(lines: readonly FactLine[]) {
+      data.take(lines)
+      prerenders.take(lines)
+    },
+    async close() {
+      await functions.close()
+      await prerenders.close()
+      await data.close()
+    },
+  }
 }
 
 function openCache(folder: string, budgetBytes: number, fetch: FetchContent, log: Logger): Promise<ContentCache> {

@@ -100,3 +100,8 @@ function headersOf(pairs: Iterable<Pair>, { ip, host, port, scheme }: Visitor): 
   headers.set('x-real-ip', ip)
   return headers
 }
+
+/** Returns whether a request wants a WebSocket. Upgrades to other protocols are ignored (RFC 9110 7.8). */
+export function asksForWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade)
+}

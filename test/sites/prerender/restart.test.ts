@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { storePages, takePages } from '../../../src/sites/prerender/page-file.ts'
+import { LISTS, storeList, takeList } from '../../../src/sites/prerender/page-file.ts'
 import type { Page } from '../../../src/sites/prerender/pages.ts'
 
 function folderOf(t: { after(work: () => void): void }): string {
@@ -24,22 +24,22 @@ function pageOf(key: string, headers: Page['headers'] = []): Page {
 test('the list of a stop is taken once, in its order, without what is too long', async (t) => {
   const folder = folderOf(t)
   const long = pageOf('long', [{ name: 'x-long', value: 'x'.repeat(15_000) }])
-  await storePages(folder, [pageOf('b'), long, pageOf('a', [{ name: 'x', value: 'ü' }])])
-  const taken = await takePages(folder)
+  await storeList(folder, LISTS.pages, [pageOf('b'), long, pageOf('a', [{ name: 'x', value: 'ü' }])])
+  const taken = await takeList<Page>(folder, LISTS.pages)
   assert.deepEqual(
     taken.map(({ key }) => key),
     ['b', 'a'],
   )
   assert.deepEqual({ group: undefined, ...taken[1] }, pageOf('a', [{ name: 'x', value: 'ü' }]))
-  assert.deepEqual(await takePages(folder), [], 'a process that is killed leaves no list')
+  assert.deepEqual(await takeList(folder, LISTS.pages), [], 'a process that is killed leaves no list')
 })
 
 test('a list of another version, or something else, is removed', async (t) => {
   const folder = folderOf(t)
   const file = join(folder, 'pages.ndjson')
   writeFileSync(file, '{"version":1}\n{"key":"a"}\n')
-  assert.deepEqual(await takePages(folder), [])
+  assert.deepEqual(await takeList(folder, LISTS.pages), [])
   writeFileSync(file, '{"version":2}\nno json\n')
-  await assert.rejects(takePages(folder))
+  await assert.rejects(takeList(folder, LISTS.pages))
   assert.equal(existsSync(file), false)
 })

@@ -54,6 +54,7 @@ onBothEngines(
     assert.deepEqual(await find(OWN, VISITOR), {
       serving: { kind: 'live', projectId: web.id, deploymentId: live, upstream: null, output: null },
       guard: undefined,
+      environment: 'production',
     })
     assert.equal(await kind('none.host.test'), 'unknown')
     await eventually(() => staleMs() === 0)

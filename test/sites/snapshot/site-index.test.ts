@@ -101,7 +101,7 @@ test('a line of another version, of an unknown kind or with a wrong field is ref
     ['[]', /kind undefined/],
     ['nonsense', /not a JSON object/],
     ['null', /not a JSON object/],
-    [`"${'x'.repeat(20_000)}"`, /more than/],
+    [`"${'x'.repeat(70_000)}"`, /more than/],
   ]
   for (const [text, sentence] of refused)
     assert.throws(

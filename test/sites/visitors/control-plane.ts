@@ -12,8 +12,11 @@ import {
 } from '../../../src/delivery/protocol/cron-channel.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../../src/delivery/protocol/function-channel.ts'
 import { LOGS_PATH, type LogLine, readLogReport } from '../../../src/delivery/protocol/log-report.ts'
+import { PURGE_PATH, type PurgeReport, readPurgeReport } from '../../../src/delivery/protocol/purge-channel.ts'
 import { type FactLine, type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport, USAGE_PATH, type UsageLine } from '../../../src/delivery/protocol/usage-report.ts'
+import { addPurge, type CachePurges } from '../../../src/platform/verdict/cache-purges.ts'
+import type { OutputFacts } from '../../../src/platform/verdict/facts.ts'
 import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
 import { deployment, name, project } from '../snapshot/lines.ts'
 
@@ -34,9 +37,11 @@ export type Offered = {
   env?: Record<string, string>
 }
 
-/** `crons`: the runs of the next lease. */
+/** `crons`: the runs of the next lease. `purges`: by functions; what they make is in no line of the snapshot. */
 type ControlPlane = {
   origin: string
+  output: OutputFacts
+  purges: PurgeReport[]
   asked: string[]
   usage: UsageLine[]
   lines: LogLine[]
@@ -70,7 +75,10 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
     const last = { ...end, version: `abcdefgh.1.abcdefgh.${++changed}`, lines: some.length }
     changes.push([head, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
-  const told: Pick<ControlPlane, 'lines' | 'crons' | 'results'> = { lines: [], crons: [], results: [] }
+  const told: Pick<ControlPlane, 'lines' | 'crons' | 'results' | 'purges'> = {
+    ...{ lines: [], crons: [], results: [], purges: [] },
+  }
+  const purged = new Map<string, CachePurges>()
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://control')
     asked.push(pathname)
@@ -81,6 +89,13 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
       return response.end(JSON.stringify({ env, masked: Object.keys(env) }))
     }
     if (pathname === CRON_LEASE_PATH) return response.end(JSON.stringify({ runs: told.crons.splice(0) }))
+    if (pathname === PURGE_PATH)
+      return void take(request, response, readPurgeReport, (report) => {
+        told.purges.push(report)
+        const { projectId, kind, tags, environment } = report
+        purged.set(projectId, addPurge(purged.get(projectId), kind, tags, environment))
+        return JSON.stringify(purged.get(projectId))
+      })
     if (pathname === LOGS_PATH)
       return void take(request, response, readLogReport, ({ lines }) => told.lines.push(...lines))
     if (pathname === CRON_RESULT_PATH)
@@ -101,19 +116,19 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
     server.close()
     server.closeAllConnections()
   })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, usage, change, ...told }
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, output, usage, change, ...told }
 }
 
 async function take<R extends object>(
   request: IncomingMessage,
   response: ServerResponse,
   read: (text: string) => R | { sentence: string },
-  keep: (report: R) => void,
+  keep: (report: R) => string | unknown,
 ): Promise<void> {
   let text = ''
   for await (const piece of request.setEncoding('utf8')) text += piece
   const report = read(text)
   if ('sentence' in report) return void response.writeHead(400).end(report.sentence)
-  keep(report)
-  response.end('counted')
+  const kept = keep(report)
+  response.end(typeof kept === 'string' ? kept : 'counted')
 }

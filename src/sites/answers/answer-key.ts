@@ -1,0 +1,78 @@
+/** Which requests may share an answer of a function, and what names it. Pure. docs/prerendering.md: Answers of functions. */
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FunctionRequest } from '../functions/functions.ts'
+import { withoutSecrets } from '../router/destination.ts'
+import { hasBody } from '../visitors/send.ts'
+
+/** `base`: what names the answers, but for headers that they vary by. `path`: of the visitor. `isPlain`: the function may be asked for all. */
+export type SharedQuestion = {
+  base: string
+  path: string
+  headers: ReadonlyMap<string, string>
+  isPlain: boolean
+}
+
+/** TABLE request headers after which an answer is for this visitor alone. A cron job runs its function each time. */
+const OF_ONE_VISITOR = ['authorization', 'proxy-authorization', 'x-vercel-cron-schedule', 'x-prerender-revalidate']
+/** TABLE request headers that ask for a part, or whether something has changed. A kept answer is planned by them, and none is made of them. */
+const OF_A_PART = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
+const DRAFT = /(?:^|;\s*)__prerender_bypass=/
+const MAX_VARY = 16
+
+/** Returns the question of a request; undefined where it shares no answer. */
+export function sharedQuestionOf({ spec, call }: FunctionRequest, raw: IncomingMessage): SharedQuestion | undefined {
+  const { request, invocation, path } = call
+  const headers = new Map(invocation.headers ?? request.headers)
+  if ((request.method !== 'GET' && request.method !== 'HEAD') || hasBody(raw)) return undefined
+  if (OF_ONE_VISITOR.some((name) => headers.has(name) || request.headers.has(name))) return undefined
+  if (DRAFT.test(request.headers.get('cookie') ?? '')) return undefined
+  if ([request.search, invocation.search].some((search) => withoutSecrets(search) !== search)) return undefined
+  const { search, matchedPath, routeMatches } = invocation
+  const origin = ['host', 'x-forwarded-host', 'x-forwarded-proto'].map((name) => request.headers.get(name) ?? '')
+  const base = nameOf([
+    ...[spec.environment, spec.bundle.name, path, search, matchedPath, routeMatches, request.path, origin],
+    changedHeaders(request.headers, headers),
+  ])
+  const isPlain = request.method === 'GET' && OF_A_PART.every((name) => !headers.has(name))
+  return { base: `${spec.deploymentId} ${base}`, path: request.path, headers, isPlain }
+}
+
+/** Headers that rules or a middleware have set or removed: the function may use each of them. */
+function changedHeaders(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): unknown[] {
+  const set = [...after].filter(([name, value]) => before.get(name) !== value)
+  const removed = [...before.keys()].filter((name) => !after.has(name))
+  return [set.sort(([one], [other]) => (one < other ? -1 : 1)), removed.sort()]
+}
+
+/** Returns the key of an answer that varies by these headers. */
+export function variantOf({ base, headers }: SharedQuestion, names: readonly string[]): string {
+  if (names.length === 0) return `${base} `
+  return `${base} ${nameOf(names.map((name) => [name, comparedValue(name, headers.get(name))]))}`
+}
+
+/** Of encodings, only which are accepted matters. */
+function comparedValue(name: string, value: string | undefined): string | null {
+  if (name !== 'accept-encoding' || value === undefined) return value ?? null
+  const accepted = value.split(',').filter((part) => !/;\s*q=0(?:\.0*)?\s*$/.test(part))
+  return accepted
+    .map((part) => part.split(';', 1)[0]!.trim().toLowerCase())
+    .sort()
+    .join()
+}
+
+/** Returns the headers that an answer varies by, sorted; undefined where it is for one request. */
+export function varyOf(value: string | string[] | undefined): string[] | undefined {
+  const names = [value ?? ''].flat().join(',').toLowerCase().split(',')
+  const kept = [...new Set(names.map((name) => name.trim()))].filter((name) => name !== '').sort()
+  return kept.includes('*') || kept.length > MAX_VARY ? undefined : kept
+}
+
+/** Returns the headers with which an answer for all is asked. */
+export function withoutParts(headers: ReadonlyMap<string, string>): Map<string, string> {
+  return new Map([...headers].filter(([name]) => !OF_A_PART.includes(name)))
+}
+
+function nameOf(parts: unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+}

@@ -1,0 +1,118 @@
+/** An answer of a function on its way to a visitor, which is collected where it may be kept. docs/prerendering.md: Answers of functions. */
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { Writable } from 'node:stream'
+import { ID_HEADER } from '../../launcher/protocol.ts'
+import { type FunctionCall, sendHead } from '../functions/invoke.ts'
+import { CollectedAnswer } from '../prerender/collect.ts'
+import type { PageAnswer } from '../prerender/keeping.ts'
+import type { RenderBudget } from '../prerender/render-budget.ts'
+
+type Head = Omit<PageAnswer, 'body'>
+type Options = {
+  account: string
+  call: FunctionCall
+  visitor: ServerResponse
+  budget: RenderBudget
+  /** Whether it is kept. Called once, with the head. */
+  isKept(head: Head): boolean
+}
+
+/** Takes the place of a visitor's response (`Answering`). What is collected goes on without its visitor, and does not wait for one who is slow. */
+export class TeedAnswer extends Writable {
+  #hasHead = false
+  readonly #options: Options
+  /** Undefined before the head, and where it is not collected any more. */
+  #collected: CollectedAnswer | undefined
+
+  constructor(options: Options) {
+    super()
+    this.#options = options
+    this.on('error', () => {})
+    options.visitor.once('close', this.#leave)
+    if (options.visitor.destroyed) this.#leave()
+  }
+
+  get headersSent(): boolean {
+    return this.#hasHead || this.#options.visitor.headersSent
+  }
+
+  get statusCode(): number {
+    return this.#options.visitor.statusCode
+  }
+
+  #leave = (): void => {
+    if (this.#collected === undefined && !this.writableFinished) this.destroy()
+  }
+
+  writeHead(status: number, headers: OutgoingHttpHeaders): void {
+    const { call, visitor, account, budget, isKept } = this.#options
+    const collected = new CollectedAnswer(account, budget)
+    collected.writeHead(status, headers)
+    const given = headers as PageAnswer['headers']
+    if (isKept({ status, headers: given })) this.#collected = collected
+    if (!visitor.destroyed) sendHead(visitor, { id: String(visitor.getHeader(ID_HEADER)), call }, status, given)
+    this.#hasHead = true
+  }
+
+  getHeader(name: string): unknown {
+    return this.#options.visitor.getHeader(name)
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#options.visitor.setHeader(name, value)
+  }
+
+  flushHeaders(): void {}
+
+  override _write(piece: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
+    const { visitor } = this.#options
+    const isTaken = visitor.destroyed || visitor.write(piece)
+    if (this.#collected !== undefined && !this.#collect(piece)) this.#leaveIfGone()
+    if (this.#collected !== undefined || isTaken || visitor.destroyed) return void done()
+    const go = () => {
+      visitor.off('drain', go).off('close', go)
+      done()
+    }
+    visitor.on('drain', go).on('close', go)
+  }
+
+  /** What is too large goes on to its visitor alone. */
+  #collect(piece: Buffer): boolean {
+    const collected = this.#collected!
+    collected.write(piece)
+    if (!collected.errored) return true
+    collected.release()
+    this.#collected = undefined
+    return false
+  }
+
+  #leaveIfGone(): void {
+    if (this.#options.visitor.destroyed) this.destroy()
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#options.visitor.end()
+    if (this.#collected === undefined) done()
+    else this.#collected.end(() => done())
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const { visitor } = this.#options
+    visitor.off('close', this.#leave)
+    if (this.#hasHead && !visitor.writableEnded) visitor.destroy()
+    if (!this.writableFinished) this.#drop()
+    done(error)
+  }
+
+  #drop(): void {
+    this.#collected?.release()
+    this.#collected = undefined
+  }
+
+  /** Returns the whole answer, where it was collected. `release` must be called afterwards. */
+  collected(): { answer: PageAnswer; release(): void } | undefined {
+    const collected = this.#collected
+    if (collected === undefined || !this.writableFinished) return undefined
+    return { answer: collected.whole(), release: () => this.#drop() }
+  }
+}

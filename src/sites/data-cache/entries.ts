@@ -1,0 +1,135 @@
+/** The index of the data cache: what an account may have, and what gives way. Values are in the file cache. docs/data-cache.md: Budget. */
+import { countBodies } from '../prerender/pages.ts'
+
+/** `id`: made by `idOf`. `space`: its project and environment. `number`: of the last purge when it was made. `at`, `expiresAt`: in ms since 1970. */
+export type DataEntry = {
+  id: string
+  space: string
+  account: string
+  projectId: string
+  environment: string
+  tags: string[]
+  body: { digest: string; size: number; isOwned: boolean }
+  at: number
+  number: number
+  expiresAt: number | null
+}
+
+export type DataEntries = {
+  use(id: string): DataEntry | undefined
+  /** Keeps an entry in the place of the one of its id. */
+  keep(entry: DataEntry): void
+  drop(entry: DataEntry): void
+  dropProject(projectId: string): void
+  /** The oldest use of a space first. */
+  all(): Iterable<DataEntry>
+  used(space: string): Space
+  usedBy(account: string): Space
+  ownsBody(account: string, digest: string): boolean
+}
+
+type Space = { entries: number; bytes: number }
+export type DataBudget = { entries: number; ofAccount: Space }
+
+/** In memory an entry takes about a kilobyte. */
+export const DATA_BUDGET: DataBudget = { entries: 100_000, ofAccount: { entries: 20_000, bytes: 256 * 1024 ** 2 } }
+const BLOCK = 4096
+
+/** Entries in the order of their use, the oldest first. */
+type Own = { entries: Map<string, DataEntry>; bytes: number }
+type Account = { spaces: Map<string, Own>; entries: number; bytes: number }
+type Index = {
+  budget: DataBudget
+  entries: Map<string, DataEntry>
+  accounts: Map<string, Account>
+  bodies: ReturnType<typeof countBodies>
+}
+
+/** Returns the name of a key of functions among all. */
+export function idOf(space: string, key: string): string {
+  return `${space} ${key}`
+}
+
+/** Creates the index. `release`: a body is not needed any more. */
+export function createDataEntries(budget: DataBudget, release: (account: string, digest: string) => void): DataEntries {
+  const index: Index = { budget, entries: new Map(), accounts: new Map(), bodies: countBodies(release) }
+  const { entries, accounts, bodies } = index
+  return {
+    use(id) {
+      const entry = entries.get(id)
+      if (entry === undefined) return undefined
+      const own = accounts.get(entry.account)!.spaces.get(entry.space)!
+      own.entries.delete(id)
+      own.entries.set(id, entry)
+      return entry
+    },
+    keep: (entry) => keep(index, entry),
+    drop: (entry) => remove(index, entry),
+    dropProject(projectId) {
+      for (const entry of [...entries.values()]) if (entry.projectId === projectId) remove(index, entry)
+    },
+    all: () => accounts.values().flatMap(({ spaces }) => spaces.values().flatMap((own) => own.entries.values())),
+    used(space) {
+      const own = [...accounts.values()].map(({ spaces }) => spaces.get(space)).find((one) => one !== undefined)
+      return { entries: own?.entries.size ?? 0, bytes: own?.bytes ?? 0 }
+    },
+    usedBy: (account) => ({ entries: 0, bytes: 0, ...pick(accounts.get(account)) }),
+    ownsBody: bodies.has,
+  }
+}
+
+function pick(account: Account | undefined): Space | undefined {
+  return account && { entries: account.entries, bytes: account.bytes }
+}
+
+function keep(index: Index, entry: DataEntry): void {
+  const { budget, entries, accounts, bodies } = index
+  // Before the older one is removed, so that a body that both have stays.
+  bodies.add(entry)
+  const before = entries.get(entry.id)
+  if (before !== undefined) remove(index, before)
+  const account = accounts.getOrInsertComputed(entry.account, () => ({ spaces: new Map(), entries: 0, bytes: 0 }))
+  const own = account.spaces.getOrInsertComputed(entry.space, () => ({ entries: new Map(), bytes: 0 }))
+  entries.set(entry.id, entry)
+  own.entries.set(entry.id, entry)
+  count(account, own, entry, 1)
+  while (account.entries > budget.ofAccount.entries || account.bytes > budget.ofAccount.bytes)
+    removeOldest(index, account)
+  while (entries.size > budget.entries) removeOldest(index, largest(accounts.values()))
+}
+
+function count(account: Account, own: Own, entry: DataEntry, sign: 1 | -1): void {
+  const bytes = sign * bytesOf(entry)
+  account.entries += sign
+  account.bytes += bytes
+  own.bytes += bytes
+}
+
+/** Of the project and environment that has most, so that one cannot evict what the others use. */
+function removeOldest(index: Index, { spaces }: Account): void {
+  const own = [...spaces.values()].reduce((most, one) => (one.bytes > most.bytes ? one : most))
+  const [oldest] = own.entries.values()
+  if (oldest !== undefined) remove(index, oldest)
+}
+
+function largest(accounts: Iterable<Account>): Account {
+  return [...accounts].reduce((most, one) => (one.entries > most.entries ? one : most))
+}
+
+function remove({ entries, accounts, bodies }: Index, entry: DataEntry): void {
+  if (entries.get(entry.id) !== entry) return
+  entries.delete(entry.id)
+  const account = accounts.get(entry.account)!
+  const own = account.spaces.get(entry.space)!
+  own.entries.delete(entry.id)
+  count(account, own, entry, -1)
+  if (own.entries.size === 0) account.spaces.delete(entry.space)
+  if (account.entries === 0) accounts.delete(entry.account)
+  bodies.remove(entry)
+}
+
+/** A body takes whole blocks of the disk. */
+function bytesOf({ tags, body }: DataEntry): number {
+  const tagged = tags.reduce((sum, tag) => sum + tag.length, 0)
+  return tagged + Math.max(1, Math.ceil(body.size / BLOCK)) * BLOCK
+}

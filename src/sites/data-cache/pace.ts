@@ -1,0 +1,17 @@
+/** How much of the event loop an account may use with small requests. Pure but for its state. docs/data-cache.md: Protocol. */
+
+const SWEPT_ABOVE = 10_000
+
+/** Creates a pace of `perSecond` units, of which so many may come at once. Returns how many ms the account waits after these units. */
+export function createPace(perSecond: number, now: () => number): (account: string, units: number) => number {
+  const debts = new Map<string, { owed: number; at: number }>()
+  const owedNow = ({ owed, at }: { owed: number; at: number }) =>
+    Math.max(0, owed - (Math.max(0, now() - at) * perSecond) / 1000)
+  return (account, units) => {
+    const before = debts.get(account)
+    const owed = (before === undefined ? 0 : owedNow(before)) + units
+    debts.set(account, { owed, at: now() })
+    if (debts.size > SWEPT_ABOVE) for (const [name, debt] of debts) if (owedNow(debt) === 0) debts.delete(name)
+    return Math.max(0, ((owed - perSecond) * 1000) / perSecond)
+  }
+}

@@ -1,0 +1,58 @@
+/** What the data cache keeps, and what gives way. docs/data-cache.md: Budget. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createDataEntries, type DataEntry, idOf } from '../../../src/sites/data-cache/entries.ts'
+
+const BLOCK = 4096
+let made = 0
+
+function entryOf(account: string, space: string, key: string, blocks = 1, digest = String(++made)): DataEntry {
+  const [projectId = '', environment = ''] = space.split(' ')
+  return {
+    ...{ id: idOf(space, key), space, account, projectId, environment, tags: [] },
+    ...{ body: { digest, size: blocks * BLOCK, isOwned: true }, at: 0, number: 0, expiresAt: null },
+  }
+}
+
+function open(budget = { entries: 100, ofAccount: { entries: 10, bytes: 10 * BLOCK } }) {
+  const released: string[] = []
+  const entries = createDataEntries(budget, (_, digest) => void released.push(digest))
+  const keys = () => [...entries.all()].map(({ id }) => id.split(' ').at(-1))
+  return { entries, released, keys }
+}
+
+test('an account has its budget, and the project and environment with most gives way', () => {
+  const { entries, keys } = open()
+  entries.keep(entryOf('a', 'p1 production', 'own'))
+  for (let at = 0; at < 30; at++) entries.keep(entryOf('a', 'p1 preview', `many ${at}`.replace(' ', '-')))
+  assert.deepEqual(entries.usedBy('a'), { entries: 10, bytes: 10 * BLOCK })
+  assert.ok(keys().includes('own'), 'the entry of production stays')
+  entries.keep(entryOf('a', 'p2 preview', 'large', 20))
+  assert.ok(!keys().includes('large') && entries.usedBy('a').bytes <= 10 * BLOCK)
+  assert.ok(keys().includes('own'))
+  assert.deepEqual(entries.usedBy('b'), { entries: 0, bytes: 0 })
+})
+
+test('above the budget of all, the account that has most gives way', () => {
+  const { entries, keys } = open({ entries: 5, ofAccount: { entries: 10, bytes: 100 * BLOCK } })
+  entries.keep(entryOf('b', 'p2 production', 'of-b'))
+  for (let at = 0; at < 20; at++) entries.keep(entryOf('a', 'p1 production', `a${at}`))
+  assert.equal(keys().length, 5)
+  assert.ok(keys().includes('of-b'))
+})
+
+test('what was used longest ago goes first, and a body goes with its last entry', () => {
+  const { entries, released, keys } = open({ entries: 100, ofAccount: { entries: 2, bytes: 100 * BLOCK } })
+  entries.keep(entryOf('a', 'p production', 'one', 1, 'same'))
+  entries.keep(entryOf('a', 'p production', 'two', 1, 'same'))
+  entries.use(idOf('p production', 'one'))
+  entries.keep(entryOf('a', 'p production', 'three'))
+  assert.deepEqual(keys(), ['one', 'three'])
+  assert.deepEqual(released, [])
+  entries.keep(entryOf('a', 'p production', 'one', 1, 'other'))
+  assert.deepEqual(released, ['same'])
+  entries.dropProject('p')
+  assert.deepEqual([keys(), entries.usedBy('a'), entries.used('p production')], [[], NONE, NONE])
+})
+
+const NONE = { entries: 0, bytes: 0 }

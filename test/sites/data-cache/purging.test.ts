@@ -1,0 +1,66 @@
+/** Purges by functions on their way to the control plane. docs/data-cache.md: Purges. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { MAX_PURGE_TAGS, type PurgeReport } from '../../../src/delivery/protocol/purge-channel.ts'
+import { openPurging } from '../../../src/sites/data-cache/purging.ts'
+
+const PURGER = { account: 'a', projectId: 'p1', environment: 'production' }
+
+/** A control plane that takes reports one after another, or fails. */
+async function open(t: TestContext, status = 200) {
+  const reports: PurgeReport[] = []
+  const server = createServer(async (request, response) => {
+    reports.push((await json(request)) as PurgeReport)
+    response.writeHead(status).end(JSON.stringify({ last: reports.length, gone: 0, stale: 0, tags: {} }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const learned: number[] = []
+  const onPurges = (_: string, { last }: { last: number }) => void learned.push(last)
+  const purging = openPurging({ origin, token: 'x', log: pino({ level: 'silent' }), onPurges, pauseMs: 1 })
+  t.after(() => purging.close())
+  return { purging, reports, learned }
+}
+
+test('tags of one environment go together, in reports of at most 128, and none is lost', async (t) => {
+  const { purging, reports, learned } = await open(t)
+  const tags = Array.from({ length: 1000 }, (_, at) => `tag ${at}`)
+  const sent = await Promise.all(tags.map((tag) => purging.purge(PURGER, 'gone', [tag])))
+  assert.ok(sent.every(Boolean))
+  assert.ok(reports.length <= 10, `${reports.length} reports`)
+  assert.ok(reports.every((report) => report.tags.length <= MAX_PURGE_TAGS))
+  assert.deepEqual(new Set(reports.flatMap((report) => report.tags)), new Set(tags))
+  assert.deepEqual(
+    learned,
+    [...reports.keys()].map((at) => at + 1),
+  )
+})
+
+test('kinds and environments do not mix', async (t) => {
+  const { purging, reports } = await open(t)
+  await Promise.all([
+    purging.purge(PURGER, 'gone', ['a']),
+    purging.purge(PURGER, 'stale', ['b']),
+    purging.purge({ ...PURGER, environment: 'preview' }, 'gone', ['c']),
+    purging.purge({ ...PURGER, account: 'b', projectId: 'p2' }, 'gone', ['d']),
+  ])
+  const seen = reports.map(({ projectId, environment, kind, tags }) =>
+    [projectId, environment, kind, ...tags].join(' '),
+  )
+  assert.deepEqual(seen.sort(), [
+    ...['p1 preview gone c', 'p1 production gone a', 'p1 production stale b', 'p2 production gone d'],
+  ])
+})
+
+test('a purge that the control plane does not take is not one', async (t) => {
+  const { purging, learned } = await open(t, 503)
+  assert.equal(await purging.purge(PURGER, 'gone', ['a']), false)
+  assert.equal(await purging.purge(PURGER, 'gone', ['b']), false)
+  assert.deepEqual(learned, [])
+})
