@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { get, pngOf } from '../sites/pictures/png.ts'
 import { eventually } from '../support/eventually.ts'
 import { isDriven } from './ledger.ts'
 import { type Files, folderWith, json, startLaptop } from './source-builds.ts'
@@ -16,6 +17,9 @@ const FILES: Files = {
     'export default { redirects: async () => [{ source: "/old/:a", destination: "/ssr?a=:a", permanent: false }] }\n',
   'app/layout.jsx': 'export default ({ children }) => <html><body>{children}</body></html>\n',
   'app/page.jsx': 'export default () => <h1>home</h1>\n',
+  'public/photo.png': pngOf(800, 400),
+  'app/photo/page.jsx':
+    'import Image from "next/image"\nexport default () => <Image src="/photo.png" width={400} height={200} alt="" />\n',
   'app/not-found.jsx': 'export default () => <h1>nothing here</h1>\n',
   'app/ssr/page.jsx':
     'export default async ({ searchParams }) => <h1>{"ssr " + JSON.stringify(await searchParams)}</h1>\n',
@@ -124,6 +128,15 @@ test('a Next.js app is deployed from source, and its pages answer and renew them
   await t.test('a redirect of its configuration', async () => {
     const { status, headers } = await laptop.page(host, '/old/5')
     assert.deepEqual([status, headers.location], [307, '/ssr?a=5'])
+  })
+  await t.test('a picture of next/image has its width and a format of the browser', async () => {
+    const { text: page } = await laptop.page(host, '/photo')
+    const [, source = ''] = / src="([^"]*\/_next\/image[^"]*)"/.exec(page) ?? assert.fail(page)
+    const ask = () => get(laptop.sites(), source.replaceAll('&amp;', '&'), { host, accept: 'image/webp,*/*' })
+    // The original is sent while sharp is being installed.
+    await eventually(async () => (await ask()).headers['x-berth-picture'] === undefined)
+    const { status, headers, bytes } = await ask()
+    assert.deepEqual([status, headers['content-type']], [200, 'image/webp'], String(bytes.subarray(0, 200)))
   })
   await t.test('a server action of a form', async () => {
     const { text: page } = await laptop.page(host, '/action')
