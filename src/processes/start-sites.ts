@@ -5,8 +5,8 @@ import { exitWithError, openLog } from '../platform/base/log.ts'
 import { endAtSignals } from '../platform/server/graceful-shutdown.ts'
 import { listenToVisitors } from '../platform/server/listen.ts'
 import { openSitesServer } from '../sites/visitors/sites-server.ts'
-import { siteOptions } from './start-functions.ts'
 import { untilThere } from '../start-wait.ts'
+import { siteOptions } from './start-functions.ts'
 import { endWithParent } from './supervise.ts'
 
 /** How long requests in transit are still accepted. */
