@@ -27,6 +27,7 @@ import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
 import { searchScreens } from './search.ts'
 import { activityScreens } from './team/activity.ts'
+import { inviteScreens } from './team/invite.ts'
 import { memberScreens } from './team/members.ts'
 import { teamSettingsScreens } from './team/settings.ts'
 import { profileScreens } from './user/profile.ts'
@@ -66,6 +67,7 @@ const screens: readonly Screen[] = [
   ...deliveryScreens,
   ...drainListScreens,
   ...drainScreens,
+  ...inviteScreens,
   ...memberScreens,
   ...teamSettingsScreens,
   ...activityScreens,

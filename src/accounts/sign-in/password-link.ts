@@ -32,7 +32,7 @@ export async function createPasswordLink(ctx: OperatorCtx, user: Row<'account'>)
     recipient: user.email ?? '',
     asked: 'password',
     subject: 'Set your password',
-    text: `${greeting(user)}\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nIf you did not expect this, ignore it: without the link nothing changes.\n`,
+    text: `${greeting(user)}\n\nopen this link to set your password and sign in. It works once, for 24 hours:\n\n${url}\n\nIf you did not expect this, ignore it: without the link nothing changes.\n`,
   })
   return { url, expiresAt }
 }

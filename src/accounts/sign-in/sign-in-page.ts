@@ -16,6 +16,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { LinkQuery } from '../../platform/schema/fields.ts'
+import { selectReceivedInvitations } from '../members/received-invitations.ts'
 import { passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
 import { assertionOptions } from '../second-factor/passkeys.ts'
@@ -36,7 +37,7 @@ import { afterPassword, secondStepScreens } from './verify-factor-page.ts'
 import { welcomeScreens } from './welcome-page.ts'
 
 const HOME = '/console'
-const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
+const SignInQuery = Type.Object({ return: Type.Optional(Type.String()) })
 const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword, kept: SavedFormField })
 
 type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
@@ -103,7 +104,6 @@ type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'sa
 async function signInPage(ctx: PageCtx, { query, url, savedForm, refused }: Shown): Promise<Page> {
   const options = await assertionOptions(ctx, 'sign in')
   const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
-  const isPasswordSet = refused === undefined && query.done === 'password'
   return {
     title: 'Sign in',
     scripts: [
@@ -111,7 +111,6 @@ async function signInPage(ctx: PageCtx, { query, url, savedForm, refused }: Show
       ...(savedForm === undefined ? [] : [SAVED_FORM_SCRIPT]),
     ],
     body: html`<h1>Sign in</h1>
-${isPasswordSet && note('info', 'Your password is set. Sign in with it.', { role: 'status' })}
 ${
   refused !== undefined &&
   note(
@@ -158,10 +157,15 @@ async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPas
     return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
   }
   const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
-  // Without passwords, the link signs the user in.
-  if (chosen.passwordHash === null) return afterPassword(ctx, userId, {})
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
-  return { redirectTo: '/sign-in?done=password', session: null, audit: { by, subjectId: userId } }
+  const next = await afterPassword(ctx, userId, { return: await onlyInvitation(ctx, userId) })
+  return { ...next, audit: { by, subjectId: userId } }
+}
+
+/** Returns the page of the invitation that waits for the user; undefined for none and for several. */
+async function onlyInvitation(ctx: PageCtx, userId: string): Promise<string | undefined> {
+  const [one, another] = await selectReceivedInvitations(ctx, userId).limit(2).execute()
+  return one === undefined || another !== undefined ? undefined : `/invitations/${one.id}`
 }
 
 function passwordPage(ctx: PageCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
@@ -169,7 +173,7 @@ function passwordPage(ctx: PageCtx, { url }: { url: string }, user: { slug: stri
     title: 'Set your password',
     body: html`<h1>Set your password</h1>
 ${passwordFaultNotice(fault)}
-<p>You sign in as <strong>${user.slug}</strong>. All your current sessions will end.</p>
+<p>You sign in as <strong>${user.slug}</strong>. All your current sessions will end, and you are signed in here.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}

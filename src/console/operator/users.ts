@@ -10,6 +10,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
+import { passwordLink, sendsMail, usernameFor } from '../names/new-user.ts'
 import type { Refused } from '../refused.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -22,6 +23,7 @@ const Invite = Type.Object({
   username: Type.String({ maxLength: 100 }),
   name: Type.Optional(Type.String({ maxLength: 100 })),
 })
+const InviteQuery = Type.Object({ email: Type.Optional(Type.String({ maxLength: 254 })) })
 const Change = Type.Object({
   suspended: Type.Optional(Type.Literal('true')),
   operator: Type.Optional(Type.Literal('true')),
@@ -50,9 +52,10 @@ export const operatorUserScreens: readonly Screen[] = [
     method: 'GET',
     path: `${LIST}/invite`,
     name: 'showInvite',
+    query: InviteQuery,
     calls: [],
     requiresReauthentication: true,
-    run: (ctx) => showInvite(ctx),
+    run: (ctx, { query }) => showInvite(ctx, query.email),
   }),
   action<typeof Invite, Static<typeof OperatorUser>>({
     path: `${LIST}/invite`,
@@ -65,7 +68,7 @@ export const operatorUserScreens: readonly Screen[] = [
     }),
     to: async (user, _, ctx) =>
       showLink(ctx, user, await ctx.ask<Made>('operatorMakePasswordLink', { params: { userId: user.id } })),
-    again: (ctx, _, refused) => showInvite(ctx, refused),
+    again: (ctx, _, refused) => showInvite(ctx, undefined, refused),
     fresh: true,
   }),
   consoleScreen({
@@ -139,7 +142,8 @@ ${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
-function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+/** `email`: an address that was invited to a team, and has no account. */
+function showInvite(ctx: ConsoleCtx, email = '', refused?: Refused): Promise<Page> {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'people', {
     title: 'Invite user',
@@ -147,27 +151,25 @@ function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
 ${formErrorNotice(refused)}
 <form class="card in stack form" method="post" action="${LIST}/invite" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { required: true, refused, type: 'email', hint: mails(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
-${field('username', 'Username', { required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
+${field('email', 'Email', { value: email, required: true, refused, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
+${field('username', 'Username', { value: usernameFor(email), required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
 ${field('name', 'Name', { refused, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })
 }
 
-/** Shows the link once. Anyone with the link can set the password. */
 function showLink(
   ctx: ConsoleCtx,
   { id, username, email }: Pick<Static<typeof OperatorUser>, 'id' | 'username' | 'email'>,
-  { url, expiresAt }: Made,
+  made: Made,
 ): Promise<Page> {
   return operatorPage(ctx, 'people', {
     title: username,
     within: [],
     body: html`${heading(username)}
 <section class="card in stack"><h2>Password link</h2>
-<p>${mails(ctx) ? html`Sent to <strong>${email}</strong>.` : "Email isn't set up on this server, so send it to them."} Single use, shown only once. Expires ${relativeTime(expiresAt, ctx.now)}.</p>
-<pre class="secret">${url}</pre>
+${passwordLink(ctx, email, made)}
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
 }
@@ -202,7 +204,7 @@ ${dataTable(
   { none: 'No teams.' },
 )}
 <h2>Password</h2>
-<section class="card in stack"><p>A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${mails(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}</p>
+<section class="card in stack"><p>A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${sendsMail(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}</p>
 ${button(ctx, `${path}/link`, 'Create password link', { look: '', showsOnce: true })}</section>
 <h2>Role</h2>
 <section class="card in stack"><p>${operator ? 'Operator.' : 'Not an operator.'}</p>
@@ -230,8 +232,4 @@ function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof UserDetails>, 'id' | 
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {
   return html`${suspended ? state('bad', 'Suspended', 'paused') : state('good', 'Active')}${operator && html` <span class="badge">Operator</span>`}`
-}
-
-function mails(ctx: ConsoleCtx): boolean {
-  return ctx.deps.config.mail.smtp !== undefined
 }

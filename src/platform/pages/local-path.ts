@@ -1,5 +1,12 @@
 /** Targets of a redirect after sign-in. */
-const BEGINNINGS = ['/console', '/integrations/', '/oauth/authorize?', '/sign-in/sso/link?', '/sites/sign-in?']
+const BEGINNINGS = [
+  '/console',
+  '/integrations/',
+  '/invitations/',
+  '/oauth/authorize?',
+  '/sign-in/sso/link?',
+  '/sites/sign-in?',
+]
 const BASE = 'http://here.invalid'
 
 /** Returns the local path and query of `text`, as a browser resolves it; `otherwise` for another host or page. */

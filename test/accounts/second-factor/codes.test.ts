@@ -89,7 +89,8 @@ onBothEngines('a stolen password opens nothing but the second step', async (worl
   const reader = openClient(world)
   await reader.get(link)
   const again = { password: 'a thief knows this', again: 'a thief knows this' }
-  assert.equal((await reader.post(link, again)).location, '/sign-in?done=password')
+  assert.equal((await reader.post(link, again)).location, '/sign-in/code?return=')
+  assert.equal(await isIn(reader), false)
   assert.equal((await thief.post('/sign-in/code', { code: phone.next() })).location, '/sign-in')
   const second = await openClientAfterPassword(world, 'admin', 'a thief knows this')
   assert.equal(await isIn(second), false)

@@ -1,5 +1,6 @@
 /** A browser without a window, for tests: keeps cookies, fills in forms of the page it is on, follows nothing automatically. */
 import assert from 'node:assert/strict'
+import { csrfTokenOf } from '../../../src/platform/pages/cookies.ts'
 import type { World } from '../world.ts'
 
 export type PageResponse = { status: number; text: string; headers: Record<string, unknown>; location: string }
@@ -58,14 +59,17 @@ export function openClient(world: World): Client {
 
 export const PASSWORD = 'correct horse battery'
 
-/** Gives a user a password by a link, as the operator and the user do it. */
+/** Gives a user a password by a link, as the operator and the user do it. Ends the session in which that leaves them. */
 export async function seedPassword(world: World, userId: string, password = PASSWORD): Promise<void> {
   const { body } = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)
   const path = pathOf(body.url)
   const client = openClient(world)
   assert.equal((await client.get(path)).status, 200)
   const set = await client.post(path, { password, again: password })
-  assert.deepEqual([set.status, set.location], [303, '/sign-in?done=password'], set.text)
+  assert.equal(set.status, 303, set.text)
+  const [, session] = [...client.cookies].find(([name]) => name.endsWith('berth_session')) ?? []
+  if (session === undefined) return assert.match(set.location, /^\/sign-in\/code/)
+  assert.equal((await client.post('/sign-out', { form: csrfTokenOf(session) })).location, '/sign-in')
 }
 
 /** A browser in which this user is signed in. The first user when none is named. */
