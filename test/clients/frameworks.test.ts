@@ -16,7 +16,7 @@ import { startLaptop } from './source-builds.ts'
 
 const APPS = [SVELTE, REACT_ROUTER, ASTRO, NUXT, NITRO, HONO, EXPRESS, FASTIFY, NEST, API]
 
-/** TABLE apps that are opened in a browser, and the page that a link leads to. */
+/** TABLE apps that are opened in a browser, and the target of a link. */
 const BROWSED: Readonly<Record<string, string>> = { [SVELTE.name]: 'live', [REACT_ROUTER.name]: 'live 7' }
 
 const chromium = findChromium()

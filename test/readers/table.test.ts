@@ -35,6 +35,9 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'sites/functions/invoke.ts': 'sends headers on, and looks at the start of one',
       'sites/answers/answer-key.ts': 'headers, compared and hashed as a whole; cookies, searched once',
       'sites/answers/answers.ts': 'sends headers on, without those of a part',
+      'sites/pictures/locate.ts': 'sends three headers on, and counts the parts of another one',
+      'sites/pictures/pictures.ts': 'one header, split once at commas',
+      'sites/pictures/sources.ts': 'sends headers of its own',
       'sites/prerender/page-request.ts':
         'headers of the platform and of a list of the deployment, which are only hashed and sent on',
       'sites/prerender/prerenders.ts': 'two headers, compared as a whole; cookies, split once',

@@ -75,7 +75,7 @@ ${formErrorNotice(refused)}
 ${csrfFields(ctx)}
 ${field('email', 'Email', { type: 'email', required: true, refused, hint, attributes: html` autocomplete="off" maxlength="254"` })}
 ${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
-${isOperator && usernameField({ refused, hint: 'For somebody without an account. Empty: the part of the email before the @.' })}
+${isOperator && usernameField({ refused, hint: 'For a user without an account. Empty: the part of the email before the @.' })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${accountPath(account, 'members')}">Cancel</a></p>
 </form>`,
     },
@@ -130,7 +130,7 @@ ${passwordLink(ctx, invited.email, link)}`
   }
 }
 
-/** Refusals of the account that the operator mends in its own form. The invitation stands. */
+/** Refusals of the account that the operator corrects in its own form. The invitation stands. */
 const MENDED_BY_FORM: ReadonlySet<RefusalKey> = new Set(['bad_request', 'slug_taken', 'email_taken', 'sign_in_again'])
 
 function accountForm(ctx: ConsoleCtx, email: string, username: string, error: Refusal): Html {

@@ -104,7 +104,7 @@ test('the names of deployments are looked up where the platform has a suffix', a
   assert.deepEqual(await names('berth.localhost'), [])
 })
 
-test('whether pictures are resized is told, and why not', async () => {
+test('doctor says whether pictures are resized, and why not', async () => {
   const found = async (env: Record<string, string>) => (await check('pictures', env)).join()
   assert.match(await found({ BERTH_FUNCTIONS: 'sandboxed' }), /^well,resized, each in a sandbox/)
   assert.match(await found({ BERTH_FUNCTIONS: 'trusted' }), /^well,sent as they are: BERTH_FUNCTIONS is trusted/)

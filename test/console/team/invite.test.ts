@@ -1,4 +1,4 @@
-/** One invitation brings a colleague in: by an operator with the account that they lack, by anybody else with what an operator has to do. docs/accounts.md: Members. */
+/** One invitation brings a colleague in: an operator also creates the account, another owner gets the text for an operator. docs/accounts.md: Members. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usernameFor } from '../../../src/console/names/new-user.ts'
@@ -10,7 +10,7 @@ const MEMBERS = '/console/t/team/members'
 const INVITE = `${MEMBERS}/invite`
 const PEOPLE = '/console/operator/people'
 
-/** The link of a page, of which nobody else has another. */
+/** The only link of this kind on a page. */
 function linkIn(text: string): string {
   const links = [...text.matchAll(/<pre class="secret">([^<]+)</g)].map(([, link]) => link!)
   assert.equal(links.length, 1, text)
@@ -30,10 +30,10 @@ async function usernamesOf({ deps }: World): Promise<string[]> {
   return rows.map(({ slug }) => slug).sort()
 }
 
-onBothEngines('an operator invites somebody without an account: one form, one link, and they are in', async (world) => {
+onBothEngines('an operator invites a user without an account: one form, one link, and they are a member', async (world) => {
   const operator = await openSignedInClient(world)
   assert.match((await operator.get(INVITE)).text, /<label for="username">Username</)
-  const invited = await operator.post(INVITE, { email: ' New.Person+b@Example.com', role: 'DEVELOPER', username: '' })
+  const invited = await operator.post(INVITE, { email: ' New.User+b@Example.com', role: 'DEVELOPER', username: '' })
   assert.equal(invited.status, 200, invited.text)
   assert.match(invited.text, /The account <strong>new\.person<\/strong> is created/)
   const { client, location } = await setPasswordBy(world, linkIn(invited.text))
@@ -50,7 +50,7 @@ onBothEngines('an operator invites somebody without an account: one form, one li
   )
 })
 
-onBothEngines('a username that is taken comes back beside the invitation, which stands', async (world) => {
+onBothEngines('a taken username is refused next to the invitation, which stands', async (world) => {
   const operator = await openSignedInClient(world)
   await operator.get(INVITE)
   const fields = { email: 'other@example.com', role: 'VIEWER', username: 'admin' }
@@ -67,7 +67,7 @@ onBothEngines('a username that is taken comes back beside the invitation, which 
 })
 
 onBothEngines(
-  'an operator who gave no password of late is asked for it before the account, not before the invitation',
+  'an operator without a recent sign-in confirms it before the account is created, not before the invitation',
   async (world) => {
     const operator = await openSignedInClient(world)
     await operator.get(INVITE)
@@ -83,7 +83,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an owner who is no operator is told what an operator has to do, and creates no account',
+  'an owner without operator rights gets the text for an operator, and creates no account',
   async (world) => {
     const ada = await world.user('ada')
     await world.join(ada, 'OWNER')

@@ -90,7 +90,7 @@ test('a field is shown with its type, its limits, and whether it must be there',
     /<h2>Body<\/h2>\s*<ul class="fields"><li><code>name<\/code> <i>string<\/i> <b class="badge">required<\/b> – /,
   )
   assert.match(page, /<li><code>buildCommand<\/code> <i>string or null, at most 256 characters<\/i> – /)
-  assert.match(page, /<li><code>passport<\/code> <i>refused<\/i> – Berth has no such connectors/)
+  assert.match(page, /<li><code>passport<\/code> <i>refused<\/i> – Berth has no connectors/)
   assert.match(
     page,
     /<h2>Query<\/h2>\s*<ul class="fields"><li><code>teamId<\/code> <i>string<\/i> – the team to act for/,
