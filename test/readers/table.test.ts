@@ -52,6 +52,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
     besides: {
       'launcher/request-properties.ts': 'in the process of a function, for that function',
       'platform/openapi/examples.ts': 'examples of our own',
+      'sites/pictures/picture-request.ts': 'a routing worker decodes it, at most 3,072 characters',
       'sites/router/request.ts': 'a routing worker decodes it, which is ended after 50 ms of processor time',
       'platform/settings/mail.ts': 'what the operator set',
       'platform/settings/store.ts': 'what the operator set',
