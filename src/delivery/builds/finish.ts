@@ -6,6 +6,7 @@ import { Refusal } from '../../platform/refusals/refusal.ts'
 import { type BuiltOutput, type ReadCtx, readEntries } from '../deploys/build-output.ts'
 import { abandonOutput, holdOutput, writeAhead } from '../deploys/output-rows.ts'
 import { addFault, openReport, sentencesOf } from '../outputs/faults.ts'
+import type { Notice } from '../outputs/notices.ts'
 import { isPrebuilt } from '../outputs/output.ts'
 import { shown } from '../outputs/paths.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
@@ -13,6 +14,7 @@ import type { SourceEntry } from '../protocol/runner-protocol.ts'
 import { countStrays, slicesOf } from '../uploads/blobs.ts'
 import { openIntake } from '../uploads/intake.ts'
 import { failBuild, succeedBuild, transactQueue } from './end.ts'
+import { appendOwnLines } from './log.ts'
 import { findLease, type Holder, type Outcome } from './queue.ts'
 
 /**
@@ -28,11 +30,20 @@ export async function finishWithOutput(deps: Deps, holder: Holder, entries: read
   try {
     const read = await readOutputOf(ctx, entries)
     if ('faults' in read) return await refuseOutput(['The output of the build cannot be deployed.', ...read.faults])
+    await logNotices(deps, holder, read.notices)
     return await hold(deps, ctx, holder, read)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return refuseOutput([error.message])
   }
+}
+
+/** Clients of a create have ended its request, so what has no effect is at the end of the log. */
+async function logNotices(deps: Deps, holder: Holder, notices: readonly Notice[]): Promise<void> {
+  // The runner has sent lines since the lease was found.
+  const build = notices.length === 0 ? undefined : await findLease(deps.db.read, holder)
+  const texts = notices.map(({ message }) => `Warning: ${message}`)
+  if (build !== undefined) await appendOwnLines(deps, build, holder, texts)
 }
 
 function contextOf(deps: Deps, accountId: string): ReadCtx {

@@ -37,10 +37,16 @@ export async function appendLog(deps: Deps, holder: Holder, { first, lines }: Lo
   return now === undefined ? { outcome: 'lease_lost' } : { outcome: 'ok', acknowledged: Number(now.log_acknowledged) }
 }
 
-/** Adds a line of the control plane, which no runner counts. */
-export async function appendOwnLine(deps: Deps, build: Row<'build'>, holder: Holder, text: string): Promise<void> {
-  const line: LogLine = { type: 'stderr', date: Math.max(Number(build.log_date), deps.clock.now()), text }
-  await store(deps, build, holder, { counted: 0, kept: [line], bytes: LINE_BYTES })
+/** Adds lines of the control plane, which no runner counts. */
+export async function appendOwnLines(
+  deps: Deps,
+  build: Row<'build'>,
+  holder: Holder,
+  texts: readonly string[],
+): Promise<void> {
+  const date = Math.max(Number(build.log_date), deps.clock.now())
+  const kept = texts.map((text): LogLine => ({ type: 'stderr', date, text }))
+  await store(deps, build, holder, { counted: 0, kept, bytes: LINE_BYTES * kept.length })
 }
 
 /** `counted`: lines of the runner, kept or not. */

@@ -1,8 +1,8 @@
 /** What sites servers ask the control plane for cron jobs. docs/functions.md: Cron jobs. */
-import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable } from '../../platform/schema/fields.ts'
+import { jsonReader } from '../../platform/schema/json-reader.ts'
 
 /** POST: leases runs that are due. */
 export const CRON_LEASE_PATH = '/sites/v1/crons/lease'
@@ -26,13 +26,5 @@ const CronResult = Type.Object({
 })
 export type CronResult = Static<typeof CronResult>
 
-const isResult = new Ajv().compile(CronResult)
-
 /** Parses a result. Returns a message if it is invalid. */
-export function readCronResult(text: string): CronResult | { sentence: string } {
-  try {
-    const result: unknown = JSON.parse(text)
-    if (isResult(result)) return result as CronResult
-  } catch {}
-  return { sentence: 'The result of a cron job should be JSON with `id`, `status` and `fault`.' }
-}
+export const readCronResult = jsonReader(CronResult, 'The result of a cron job')

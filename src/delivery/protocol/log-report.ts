@@ -1,7 +1,7 @@
 /** Log lines of functions, as a sites server reports them. `server` and `sequence` make retries count once. docs/functions.md: Log. */
-import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
+import { jsonReader } from '../../platform/schema/json-reader.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { READERS } from '../../readers.ts'
 
@@ -36,18 +36,5 @@ const LogReport = Type.Object({
 export type LogLine = Static<typeof LogLine>
 export type LogReport = Static<typeof LogReport>
 
-const ajv = new Ajv()
-const isReport = ajv.compile(LogReport)
-
 /** Parses a report. Returns a message if it is invalid. */
-export function readLogReport(text: string): LogReport | { sentence: string } {
-  let report: unknown
-  try {
-    report = JSON.parse(text)
-  } catch {
-    return { sentence: 'A report of log lines should be JSON.' }
-  }
-  if (!isReport(report))
-    return { sentence: `The report of log lines is wrong: ${ajv.errorsText(isReport.errors, { dataVar: 'report' })}.` }
-  return report as LogReport
-}
+export const readLogReport = jsonReader(LogReport, 'The report of log lines')

@@ -1,8 +1,8 @@
 /** What sites servers report to the control plane of purges by functions. docs/data-cache.md: Purges. */
-import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
+import { jsonReader } from '../../platform/schema/json-reader.ts'
 
 /** POST: a purge of one environment of a project. The response has the purges of the project. */
 export const PURGE_PATH = '/sites/v1/purges'
@@ -21,13 +21,5 @@ const PurgeReport = Type.Object({
 })
 export type PurgeReport = Static<typeof PurgeReport>
 
-const isReport = new Ajv().compile(PurgeReport)
-
 /** Parses a report. Returns a message if it is invalid. */
-export function readPurgeReport(text: string): PurgeReport | { sentence: string } {
-  try {
-    const report: unknown = JSON.parse(text)
-    if (isReport(report)) return report as PurgeReport
-  } catch {}
-  return { sentence: 'A purge should be JSON with `projectId`, `environment`, `kind` and `tags`.' }
-}
+export const readPurgeReport = jsonReader(PurgeReport, 'The purge')

@@ -1,7 +1,7 @@
 /** Usage report of a sites server. `server` and `sequence` make retries count once. docs/deploying-sites.md: Usage. */
-import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
+import { jsonReader } from '../../platform/schema/json-reader.ts'
 import { READERS } from '../../readers.ts'
 
 /** The path at the listener for proxies. */
@@ -31,21 +31,14 @@ const UsageReport = Type.Object({
 export type UsageLine = Static<typeof UsageLine>
 export type UsageReport = Static<typeof UsageReport>
 
-const ajv = new Ajv()
-const isReport = ajv.compile(UsageReport)
+const readReport = jsonReader(UsageReport, 'The report of usage')
 
 /** Parses a report. Returns a message if it is invalid. */
 export function readUsageReport(text: string): UsageReport | { sentence: string } {
-  let report: unknown
-  try {
-    report = JSON.parse(text)
-  } catch {
-    return { sentence: 'A report of usage should be JSON.' }
-  }
-  if (!isReport(report))
-    return { sentence: `The report of usage is wrong: ${ajv.errorsText(isReport.errors, { dataVar: 'report' })}.` }
-  const { usage } = report as UsageReport
-  const lines = new Set(usage.map(({ deploymentId, hour }) => `${hour} ${deploymentId}`))
-  if (lines.size < usage.length) return { sentence: 'The report of usage has an hour of a deployment twice.' }
-  return report as UsageReport
+  const report = readReport(text)
+  if ('sentence' in report) return report
+  const lines = new Set(report.usage.map(({ deploymentId, hour }) => `${hour} ${deploymentId}`))
+  return lines.size < report.usage.length
+    ? { sentence: 'The report of usage has an hour of a deployment twice.' }
+    : report
 }

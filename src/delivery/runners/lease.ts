@@ -8,7 +8,7 @@ import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { failBuild, transactQueue } from '../builds/end.ts'
 import { environmentOfBuild } from '../builds/environment.ts'
 import { recordVariableRead } from '../builds/frozen-variables.ts'
-import { appendOwnLine } from '../builds/log.ts'
+import { appendOwnLines } from '../builds/log.ts'
 import { acquireBuild, giveBack, type Holder } from '../builds/queue.ts'
 import { type BuildSettings, LEASE_TIMES, type Lease, LeaseRequest } from '../protocol/runner-protocol.ts'
 import { fault, json, readJson } from './answers.ts'
@@ -122,7 +122,7 @@ async function nextLease(deps: Deps, runner: string): Promise<Lease | undefined>
   if (acquired === undefined) return undefined
   const { build, token } = acquired
   const holder: Holder = { deploymentId: build.deployment_id, attempt: Number(build.attempt), token }
-  if (holder.attempt > 1) await appendOwnLine(deps, build, holder, againLine(holder.attempt))
+  if (holder.attempt > 1) await appendOwnLines(deps, build, holder, [againLine(holder.attempt)])
   const lease = await leaseOf(deps, build, holder)
   if (lease !== undefined) return lease
   await transactQueue(deps, (ctx) => failBuild(ctx, holder, { code: 'RUNNER_FAILED', message: NOT_OPENED }))

@@ -7,6 +7,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { followBranch } from '../serving/addresses.ts'
+import { mailFailure } from '../serving/failure-mail.ts'
 import { assignReadyDeployment } from '../serving/production.ts'
 import { mustNotBeClaimedDomain } from '../serving/validate.ts'
 import { endBuildOf } from './builds.ts'
@@ -102,7 +103,10 @@ export async function settle(
   }
   // A new deployment that is READY has no build.
   if (isEnd(row.ready_state) && row.source_id !== null) await endBuildOf(ctx, row.id)
-  if (row.ready_state === 'ERROR') tell(ctx, 'deployment.error', row, owner)
+  if (row.ready_state === 'ERROR') {
+    tell(ctx, 'deployment.error', row, owner)
+    if (row.target === 'production') await mailFailure(ctx, project, owner, row)
+  }
   if (row.ready_state === 'CANCELED') tell(ctx, 'deployment.canceled', row, owner)
   await refreshDeploymentSummary(ctx, project.id)
   return ctx.db.selectFrom('deployment').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow()

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { mustCountRight } from '../deploys/deploying.ts'
+import { nodeFunction } from '../outputs/upload.ts'
 import { BUILDS, createSource, OUTPUT, openRunners, SOURCE, sha256Of, stateOf } from './building.ts'
 
 onBothEngines(
@@ -44,6 +45,29 @@ onBothEngines(
     )
     await mustCountRight(world)
     assert.equal((await runner.succeed()).status, 409, 'a build ends once')
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'parts of an output that have no effect here are warnings at the end of the log',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world)
+    const runner = runners.of(await runners.take())
+    const functions = Object.entries(nodeFunction('api/hello')).map(([path, text]) => [`.vercel/output/${path}`, text])
+    const contents = { ...OUTPUT, ...Object.fromEntries(functions) }
+    for (const content of Object.values(contents)) assert.equal((await runner.put(content)).status, 200)
+    await runner.log(0, 'built')
+    assert.equal((await runner.succeed(contents)).status, 200)
+    const { body } = await world.call('GET', `/v3/deployments/${id}/events`)
+    assert.match(
+      body.map(({ text }: { text: string }) => text).join('\n'),
+      /^built\nWarning: The function \(api\/hello\) will not run: functions are off on this server\./,
+    )
+    await mustCountRight(world)
     await runners.close()
   },
   BUILDS,
