@@ -35,31 +35,37 @@ export function select(name: string, label: string, choices: readonly Choice[], 
 }
 
 type Checks = { chosen: readonly string[]; refused?: Refused | undefined; hint?: string }
+/** `key`: the value of the box for the whole group, where there is one. */
+type Group = readonly [heading: string, choices: readonly Choice[], key?: string]
 
 /** Renders checkboxes. `chosen`: the initially checked values. */
 export function checkboxesField(name: string, legend: string, choices: readonly Choice[], options: Checks): Html {
   return groupedCheckboxesField(name, legend, [['', choices]], options)
 }
 
-/** Renders checkboxes in groups. An empty heading renders no group. */
+/** Renders checkboxes in groups. An empty heading renders no group. `whole`: the field of the boxes that stand for a whole group. */
 export function groupedCheckboxesField(
   name: string,
   legend: string,
-  groups: readonly (readonly [heading: string, choices: readonly Choice[]])[],
-  { chosen, refused, hint }: Checks,
+  groups: readonly Group[],
+  { chosen, refused, hint, whole }: Checks & { whole?: string },
 ): Html {
   const on = refused === undefined ? chosen : toStringList(refused.typed[name])
   const wrong = refused?.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
+  const box = (field: string, value: string, words: string, isOn: boolean) =>
+    html`<label class="choice"><input type="checkbox" name="${field}" value="${value}"${isOn && html` checked`}> ${words}</label>`
   const boxes = (choices: readonly Choice[]) =>
-    html`<div class="boxes">${choices.map(
-      ([value, words]) =>
-        html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`,
-    )}</div>`
+    html`<div class="boxes">${choices.map(([value, words]) => box(name, value, words, on.includes(value)))}</div>`
+  const wholes = whole === undefined ? [] : toStringList(refused?.typed[whole])
+  const wholeBox = (heading: string, key: string | undefined) =>
+    whole !== undefined && key !== undefined && box(whole, key, `All of ${heading}`, wholes.includes(key))
   return html`<fieldset class="stack tight" id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${groups.map(([heading, choices]) =>
-  heading === '' ? boxes(choices) : html`<fieldset><legend>${heading}</legend>${boxes(choices)}</fieldset>`,
+${groups.map(([heading, choices, key]) =>
+  heading === ''
+    ? boxes(choices)
+    : html`<fieldset><legend>${heading}</legend>${wholeBox(heading, key)}${boxes(choices)}</fieldset>`,
 )}
 ${wrong && fieldErrorNotice(name, legend, refused)}
 </fieldset>`

@@ -37,6 +37,7 @@ import { deliveryScreens } from './webhooks/deliveries.ts'
 import { drainScreens } from './webhooks/drain.ts'
 import { drainListScreens } from './webhooks/drains.ts'
 import { webhookScreens } from './webhooks/webhook.ts'
+import { webhookFormScreens } from './webhooks/webhook-form.ts'
 import { webhookListScreens } from './webhooks/webhooks.ts'
 
 const screens: readonly Screen[] = [
@@ -64,6 +65,7 @@ const screens: readonly Screen[] = [
   ...appScreens,
   ...webhookListScreens,
   ...webhookScreens,
+  ...webhookFormScreens,
   ...deliveryScreens,
   ...drainListScreens,
   ...drainScreens,

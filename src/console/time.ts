@@ -31,6 +31,12 @@ function timeOf(time: number, text: string, grain = ''): Html {
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
 }
 
+/** Renders `3 hours ago` with the exact time below it, in UTC, for a list of which times are read out or compared. */
+export function relativeAndExactTime(time: number, now: number): Html {
+  const [day, clock] = new Date(time).toISOString().split(/[T.]/)
+  return html`${relativeTime(time, now)}<br><span class="soft small">${day} ${clock} UTC</span>`
+}
+
 /** Returns `48 s`, `3 min 5 s` or `2 h 4 min`. */
 export function duration(ms: number): string {
   const seconds = Math.round(ms / 1000)

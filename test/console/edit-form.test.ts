@@ -32,6 +32,10 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
     first: { logoUrl: 'https://app.example.com/logo.png' },
     second: { name: 'Other', 'level-team': 'read' },
   },
+  [`${T}/webhooks/:id/edit`]: {
+    first: { url: 'https://hooks.example.com/next' },
+    second: { events: 'deployment.ready' },
+  },
   [`${T}/settings`]: { first: { description: 'One line\r\nand another' }, second: { sensitive: 'on' } },
   '/console/operator/teams/:id/plan': {
     page: above,
@@ -51,6 +55,7 @@ const OF_ONE_FIELD = [
   `${T}/projects/:name/deployments/:id/cancel`,
   '/console/operator/people/:id/operator',
   '/console/operator/people/:id/suspended',
+  '/console/operator/runners/:id/drain',
 ]
 const PATHS = Object.keys(CHANGES)
 const READS = ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId)

@@ -88,6 +88,10 @@ export const FORMS: Record<string, Form> = {
   [`${T}/webhooks/:id/deliveries/:deliveryId/replay`]: { good: {} },
   [`${T}/webhooks/:id/test`]: { good: {} },
   [`${T}/webhooks/:id/replay`]: { typed: ['hours', 'status'], good: { hours: '24', status: 'failed' } },
+  [`${T}/webhooks/:id/edit`]: {
+    typed: ['url', 'groups', 'events', 'projectIds'],
+    good: { url: 'https://hooks.example.com/next', events: ['project.created'] },
+  },
   [`${T}/webhooks/:id/enable`]: { good: {} },
   [`${T}/webhooks/:id/take-over`]: { good: {} },
   [`${T}/webhooks/:id/delete`]: { good: {} },
@@ -100,7 +104,10 @@ export const FORMS: Record<string, Form> = {
   [`${T}/drains/:id/disable`]: { good: {} },
   [`${T}/drains/:id/take-over`]: { good: {} },
   [`${T}/drains/:id/delete`]: { good: {} },
-  [`${T}/members/invite`]: { typed: ['email', 'role'], good: { email: 'sample@example.org', role: 'VIEWER' } },
+  [`${T}/members/invite`]: {
+    typed: ['email', 'role', 'username'],
+    good: { email: 'sample@example.org', role: 'VIEWER', username: 'invited' },
+  },
   [`${T}/members/:uid/role`]: { typed: ['role'], good: { role: 'DEVELOPER' } },
   [`${T}/members/:uid/remove`]: { good: {} },
   [`${T}/members/:uid/leave`]: { twice: 'after leaving, the user is not in the team: 404' },

@@ -1,12 +1,15 @@
 /** Pages of the audit log for operators and accounts. docs/decisions/0124. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
+import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
 
 type Filter = {
   limit?: number | undefined
   until?: number | undefined
+  /** In milliseconds. */
+  since?: number | undefined
   accountId?: string | undefined
   actorId?: string | undefined
   type?: string | undefined
@@ -14,9 +17,10 @@ type Filter = {
 
 /** Reads audit entries, newest first. The log has no index but its stamp, so a filter searches the next SCAN_LIMIT entries and `next` continues there. */
 export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filter) {
-  const { limit = DEFAULT_LIMIT, until, accountId, actorId, type } = filter
+  const { limit = DEFAULT_LIMIT, until, since, accountId, actorId, type } = filter
   let placed = db.selectFrom('audit').orderBy('stamp', 'desc')
   if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
+  if (since !== undefined) placed = placed.where('stamp', '>=', since * STAMPS_PER_MS)
   let entries = db.selectFrom(placed.selectAll().limit(sql.lit(SCAN_LIMIT)).as('audit')).selectAll()
   if (accountId !== undefined) entries = entries.where('account_id', '=', accountId)
   if (actorId !== undefined) entries = entries.where('actor_id', '=', actorId)

@@ -43,6 +43,7 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleDeleteAppSecret: 'The secret is deleted. Nothing can be signed in with it any more.',
   consoleDeleteApp: 'The app is deleted, with its installations.',
   consoleReplayRange: ({ answer }) => `${answer.replayed} sent again.`,
+  consoleUpdateWebhook: 'The webhook is saved. Events from now on go by it.',
   consoleEnableWebhook: 'The webhook is enabled. Events from now on are sent.',
   consoleTakeWebhookOver: 'The webhook is yours.',
   consoleDeleteWebhook: 'The webhook is removed.',

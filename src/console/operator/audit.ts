@@ -8,10 +8,11 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../platform/schema/builder.ts'
 import { field } from '../action.ts'
 import { filterForm, heading, paginationLinks } from '../controls.ts'
-import { dataTable } from '../fields.ts'
-import { auditMessage } from '../names/audit-messages.ts'
+import { type Choice, dataTable, select } from '../fields.ts'
+import { AUDIT_MESSAGES, auditMessage } from '../names/audit-messages.ts'
 import { type AuditTarget, findTargetsById, targetLink } from '../names/audit-targets.ts'
-import { relativeTime } from '../time.ts'
+import { relativeAndExactTime } from '../time.ts'
+import { auditExportScreens, exportPath, PERIOD_FIELDS, periodFields, periodOf } from './audit-export.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('audit')
@@ -20,6 +21,7 @@ const Query = Type.Object({
   account: Text,
   actor: Text,
   type: Text,
+  ...PERIOD_FIELDS,
   until: Type.Optional(Type.String({ maxLength: 20 })),
 })
 const VerifyQuery = Type.Object({ head: Type.Optional(Type.String({ maxLength: 60 })) })
@@ -43,17 +45,27 @@ export const auditScreens: readonly Screen[] = [
     requiresReauthentication: true,
     run: showVerified,
   }),
+  ...auditExportScreens,
 ]
 
+/** Types by their sentences. `chosen`: one of an earlier version may have no sentence. */
+function typeChoices(chosen: string | undefined): Choice[] {
+  const known = Object.entries(AUDIT_MESSAGES).map(([type, sentence]) => [type, sentence.replace('%', '…')] as const)
+  const other = chosen && !Object.hasOwn(AUDIT_MESSAGES, chosen) ? [[chosen, chosen] as const] : []
+  return [['', 'Everything'], ...other, ...known.toSorted(([, one], [, next]) => one.localeCompare(next))]
+}
+
 async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>): Promise<Page> {
-  const { account, actor, type, until } = query
+  const { account, actor, type, from, to, until } = query
+  const { since, until: end } = periodOf(query)
   const { entries, pagination } = await ctx.ask<Static<typeof AuditList>>('operatorListAudit', {
     query: {
       limit: ROWS,
       accountId: account?.trim() || undefined,
       actorId: actor?.trim() || undefined,
       type: type?.trim() || undefined,
-      until,
+      since,
+      until: until ?? end,
     },
   })
   const ids = entries.flatMap(({ actor, accountId, subjectId }) => [actor.id, accountId, subjectId])
@@ -61,13 +73,15 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
   const show = (id: string) => targetLink(id, subjects, pathOf)
   return operatorPage(ctx, 'audit', {
     title: 'Audit log',
-    body: html`${heading('Audit log', html`<a class="btn" href="${LIST}/verify">Verify integrity</a>`)}
+    body: html`${heading('Audit log', html`<a class="btn" href="${exportPath(query)}" data-turbo="false">Export</a>`, html`<a class="btn" href="${LIST}/verify">Verify integrity</a>`)}
 ${filterForm(
   LIST,
-  [account, actor, type].some(Boolean),
-  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="Team or user ID"` })}</div>
-<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="Actor ID"` })}</div>
-<div>${field('type', 'What', { value: type, attributes: html` placeholder="createProject"` })}</div>`,
+  [account, actor, type, from, to].some(Boolean),
+  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="Team or user ID" list="named"` })}</div>
+<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="Actor ID" list="named"` })}</div>
+<div>${select('type', 'What', typeChoices(type), { value: type ?? '' })}</div>
+${periodFields(query)}
+<datalist id="named">${[...subjects].filter(([, { kind }]) => kind === 'person' || kind === 'team').map(([id, { name }]) => html`<option value="${id}">${name}</option>`)}</datalist>`,
 )}
 ${dataTable(
   'Audit log',
@@ -75,7 +89,7 @@ ${dataTable(
   entries.map(
     (
       one,
-    ) => html`<tr><td>${relativeTime(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
+    ) => html`<tr><td>${relativeAndExactTime(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
 <td>${auditMessage(one.type, one.subjectId === null ? undefined : show(one.subjectId))}<br><span class="soft small">${one.type}</span></td><td>${one.accountId && show(one.accountId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
   { none: 'No entries match these filters.' },

@@ -75,7 +75,7 @@ ${formErrorNotice(refused)}
 ${csrfFields(ctx)}
 ${field('email', 'Email', { type: 'email', required: true, refused, hint, attributes: html` autocomplete="off" maxlength="254"` })}
 ${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
-${isOperator && usernameField({ refused, hint: 'For a user without an account. Empty: the part of the email before the @.' })}
+${isOperator && usernameField({ refused, hint: 'For a new user. Empty: the part of the email before the @.' })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${accountPath(account, 'members')}">Cancel</a></p>
 </form>`,
     },
@@ -125,13 +125,18 @@ async function accountPart(ctx: ConsoleCtx, invited: Invited, form: Input['form'
 <p>The account <strong>${user.username}</strong> is created. With this link they set a password, are signed in, and answer the invitation.</p>
 ${passwordLink(ctx, invited.email, link)}`
   } catch (error) {
-    if (!(error instanceof Refusal) || !MENDED_BY_FORM.has(error.key)) throw error
+    if (!(error instanceof Refusal) || !CORRECTED_BY_FORM.has(error.key)) throw error
     return accountForm(ctx, invited.email, username, error)
   }
 }
 
 /** Refusals of the account that the operator corrects in its own form. The invitation stands. */
-const MENDED_BY_FORM: ReadonlySet<RefusalKey> = new Set(['bad_request', 'slug_taken', 'email_taken', 'sign_in_again'])
+const CORRECTED_BY_FORM: ReadonlySet<RefusalKey> = new Set([
+  'bad_request',
+  'slug_taken',
+  'email_taken',
+  'sign_in_again',
+])
 
 function accountForm(ctx: ConsoleCtx, email: string, username: string, error: Refusal): Html {
   const isStale = error.key === 'sign_in_again'

@@ -19,7 +19,8 @@ import { type Choice, checkboxesField, dataTable, select, textAreaField } from '
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
-import { projectBoxes, projectCount } from './webhooks.ts'
+import { projectBoxes, projectsToChoose } from './webhook-form.ts'
+import { projectCount } from './webhooks.ts'
 
 const LIST = '/console/t/:slug/drains'
 const LOGS = { log: { version: 'v1' } }
@@ -189,7 +190,7 @@ ${checkboxesField(
   ENVIRONMENTS.map((one) => [one, one] as const),
   { refused: shown, chosen: ENVIRONMENTS },
 )}
-${await projectBoxes(ctx, account, shown)}
+${projectBoxes(await projectsToChoose(ctx, account), [], shown)}
 <p class="line"><button class="btn primary">Create log drain</button><button class="btn" formaction="${accountPath(account, 'drains/new/test')}">Send a test line</button><a class="btn" href="${accountPath(account, 'drains')}">Cancel</a></p>
 </form>`,
     },

@@ -27,7 +27,8 @@ import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../fr
 import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { deliveryTable, prettyJson, sendButton, statusForm } from './deliveries.ts'
-import { endpointState, webhookPath } from './webhooks.ts'
+import { webhookPath } from './webhook-form.ts'
+import { endpointState } from './webhooks.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id'
 const PAGE = 20
@@ -136,7 +137,7 @@ async function showWebhook(
     {
       title,
       within: [],
-      body: html`<div class="head"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
+      body: html`<div class="head"><h1>${title}</h1>${one && writes && one.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(refused)}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>

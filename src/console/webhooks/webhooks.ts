@@ -1,5 +1,4 @@
 import type { Static } from 'typebox'
-import { EVENT_NAMES } from '../../events.ts'
 import type { CreatedWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
 import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -11,37 +10,15 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
-import { Type } from '../../platform/schema/builder.ts'
-import type { ProjectList } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, formErrorNotice } from '../action.ts'
 import { countOf, oneTimeSecret } from '../controls.ts'
-import { checkboxesField, dataTable, groupedCheckboxesField } from '../fields.ts'
+import { dataTable } from '../fields.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
+import { eventsOf, projectsOf, projectsToChoose, WebhookFields, webhookFields, webhookPath } from './webhook-form.ts'
 
 const LIST = '/console/t/:slug/webhooks'
-/** Most projects to choose from, the newest. */
-const CHOICES = 50
-const NewEndpoint = Type.Object({
-  url: Type.String(),
-  events: Type.Array(Type.String()),
-  projectIds: Type.Optional(Type.Array(Type.String())),
-})
-
-/** TABLE Event groups: name prefix and heading. */
-const SUBJECTS: Record<string, string> = {
-  project: 'Projects',
-  'project.transfer': 'Project transfers',
-  'project.domain': 'Domains',
-  'project.env-variable': 'Variables',
-  'integration-configuration': 'Integrations',
-  deployment: 'Deployments',
-}
-const EVENT_GROUPS = [...Map.groupBy(EVENT_NAMES, (name) => name.slice(0, name.lastIndexOf('.')))].map(
-  ([about, names]) => [SUBJECTS[about]!, names.map((name) => [name, name] as const)] as const,
-)
-
 export const webhookListScreens: readonly Screen[] = [
   consoleScreen({ method: 'GET', path: LIST, name: 'consoleWebhooks', calls: ['getWebhooks'], run: showWebhooks }),
   consoleScreen({
@@ -51,22 +28,17 @@ export const webhookListScreens: readonly Screen[] = [
     calls: ['getProjects'],
     run: showNewWebhook,
   }),
-  action<typeof NewEndpoint, Static<typeof CreatedWebhook>>({
+  action<typeof WebhookFields, Static<typeof CreatedWebhook>>({
     path: `${LIST}/new`,
     name: 'consoleCreateWebhook',
-    form: NewEndpoint,
+    form: WebhookFields,
     asks: 'createWebhook',
     shows: ['getProjects'],
-    wish: ({ form: { url, ...form } }) => ({ body: { url: url.trim(), ...form } }),
+    wish: ({ form }) => ({ body: { url: form.url.trim(), events: eventsOf(form), projectIds: projectsOf(form) } }),
     to: (made, input, ctx) => showMade(ctx, made, input),
     again: showNewWebhook,
   }),
 ]
-
-/** Returns the path of a webhook. */
-export function webhookPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
-  return accountPath(account, `webhooks/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
-}
 
 /** Renders the state of an endpoint with its reason. */
 export function endpointState(
@@ -129,26 +101,11 @@ async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
 ${formErrorNotice(refused)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
-${groupedCheckboxesField('events', 'Events', EVENT_GROUPS, { chosen: [], refused })}
-${await projectBoxes(ctx, account, refused)}
+${webhookFields(await projectsToChoose(ctx, account), refused)}
 <p class="line"><button class="btn primary">Create webhook</button><a class="btn" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,
     },
   )
-}
-
-/** Renders the projects to which an endpoint can be limited. */
-export async function projectBoxes(ctx: ConsoleCtx, account: OwnAccount, refused: Refused | undefined): Promise<Html> {
-  const query = { limit: String(CHOICES) }
-  const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', { account, query })
-  if (projects.length === 0) return html``
-  const choices = projects.map(({ id, name }) => [id, name] as const)
-  return checkboxesField('projectIds', 'Projects', choices, {
-    chosen: [],
-    refused,
-    hint: 'Leave empty for all projects, present and future.',
-  })
 }
 
 async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedWebhook>, { params }: ScreenInput) {

@@ -21,7 +21,9 @@ export function mustBeEndpointUrl(ctx: Pick<Ctx, 'deps'>, text: string, field = 
 function privateFault(text: string): string | undefined {
   const host = new URL(text).hostname.replace(/^\[|\]$/g, '')
   const local = /^(.+\.)?localhost\.?$/.test(host) || (isIP(host) !== 0 && !isPublicAddress(host))
-  return local ? 'the address is private, local or reserved' : undefined
+  return local
+    ? 'the address is private, local or reserved; an operator can allow such addresses with BERTH_ALLOW_PRIVATE_WEBHOOKS=1'
+    : undefined
 }
 
 /**

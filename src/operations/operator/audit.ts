@@ -6,7 +6,13 @@ import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 254 }))
-export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })
+export const AuditQuery = Type.Object({
+  ...PageQuery,
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'only entries from this timestamp on' })),
+  accountId: Text,
+  actorId: Text,
+  type: Text,
+})
 
 const Entry = Type.Object({
   stamp: Type.Integer(),
