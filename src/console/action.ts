@@ -6,6 +6,7 @@ import { icon } from '../platform/pages/face/icons.ts'
 import { note } from '../platform/pages/face/notes.ts'
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
+import type { OwnAccount } from '../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
@@ -62,6 +63,8 @@ type Action<F extends TSchema, A> = {
   asks: string
   /** Routes that `again` calls. */
   shows: readonly string[]
+  /** Checks before the call, in addition to those of the route. */
+  before?: (ctx: ConsoleCtx, account: OwnAccount, params: ScreenInput['params']) => Promise<unknown>
   /** The route call, for the account in the path. `now`: in milliseconds. */
   wish: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
   /** For edit forms with `editFields`: only changed keys of the body are sent, and the next page confirms the save. Each list: keys that are sent together. */
@@ -83,7 +86,7 @@ type Action<F extends TSchema, A> = {
  * session or an internal error gets its own page.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, asks, shows, wish, changes, names, to, again, fresh, bodyLimit } = spec
+  const { path, name, form, asks, shows, before, wish, changes, names, to, again, fresh, bodyLimit } = spec
   return consoleScreen({
     method: 'POST',
     path,
@@ -98,6 +101,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
       try {
         if (input.error) throw input.error
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
+        if (account) await before?.(ctx, account, input.params)
         const whole = wish(asked, ctx.now)
         const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
         const body = changes && form ? changedBody(form, asked.form, bodyOf, changes) : whole.body

@@ -11,13 +11,13 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
-import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { countOf } from '../controls.ts'
 import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
+import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
 
@@ -44,7 +44,7 @@ export const confirmScreens: readonly Screen[] = [
       method: 'GET',
       path: `${PROJECT}/deployments/:id/${move}`,
       name: `confirm-${move}`,
-      calls: ['getProject', 'getDeployment'],
+      calls: DEPLOYMENT_READ,
       run: (ctx, input) => askMove(ctx, input, move),
     }),
   ),
@@ -58,9 +58,8 @@ export const confirmScreens: readonly Screen[] = [
 ]
 
 async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move): Promise<Page> {
-  const { account, project } = await findPlace(ctx, params.slug!, params.name!)
-  const to = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
-  if (to.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  const account = await findAccountOfPath(ctx, params)
+  const { project, one: to } = await readDeployment(ctx, account, params)
   const live = project.targets?.production
   const from = live && live.id !== to.id ? await readLive(ctx, account, live.id) : undefined
   const domains = live?.alias ?? []

@@ -5,7 +5,6 @@ import { type Glyph, type Mood, state } from '../../platform/pages/face/states.t
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
-import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
@@ -19,6 +18,7 @@ import { duration, relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
+import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
 import { isInTransfer } from './list.ts'
 
@@ -31,12 +31,11 @@ type Listed = Static<typeof DeploymentList>['deployments'][number]
 
 /** Routes that the page of a deployment calls. */
 export const DEPLOYMENT_SHOWN = [
-  'getDeployment',
+  ...DEPLOYMENT_READ,
   'listDeploymentAliases',
   'getDeploymentUsage',
   'getDeploymentEvents',
   'listRequestLogs',
-  'getProject',
 ]
 
 const TARGETS: readonly Choice[] = [
@@ -158,9 +157,7 @@ export async function deploymentPage(
   filters: Static<typeof LogFilters> = {},
 ) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
-  if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  const { project, one } = await readDeployment(ctx, account, params)
   const { aliases } = await ctx.ask<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
     account,
     params: { id: one.id },

@@ -9,6 +9,7 @@ import { sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
+import { mustBeOfProject } from './deployment/of-project.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
 
 /** Without script, the page reloads while a request is in progress. */
@@ -37,6 +38,7 @@ export const promotionScreens: readonly Screen[] = [
     name: 'console-cancel-deployment',
     asks: 'cancelDeployment',
     shows: DEPLOYMENT_SHOWN,
+    before: mustBeOfProject,
     wish: ({ params }) => ({ params: { id: params.id! } }),
     to: (_, { params }) => deploymentPath({ slug: params.slug! }, params.name!, params.id!),
     again: deploymentPage,
@@ -46,6 +48,7 @@ export const promotionScreens: readonly Screen[] = [
     name: 'console-redeploy',
     asks: 'createDeployment',
     shows: DEPLOYMENT_SHOWN,
+    before: mustBeOfProject,
     wish: ({ params }) => ({
       query: { forceNew: '1' },
       body: { deploymentId: params.id!, meta: { action: 'redeploy' } },

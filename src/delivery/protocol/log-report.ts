@@ -1,8 +1,8 @@
 /** Log lines of functions, as a sites server reports them. `server` and `sequence` make retries count once. docs/functions.md: Log. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
-import { jsonReader } from '../../platform/schema/json-reader.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
+import { jsonReader } from '../../platform/schema/json-reader.ts'
 import { READERS } from '../../readers.ts'
 
 /** The path at the listener for proxies. */

@@ -22,7 +22,7 @@ onBothEngines('operations are chosen by their sentences, and lines say their exa
   assert.match((await client.get(`${AUDIT}?type=gone`)).text, /<option value="gone" selected>gone</)
 })
 
-onBothEngines('a period holds both of its days, and a page of it leads to older ones of it alone', async (world) => {
+onBothEngines('a period holds both of its days, and a page of it links to older ones of it alone', async (world) => {
   const { clock } = world.deps
   // Within one day, so that none ends while the test runs.
   const day = Math.ceil(clock.now() / DAY_MS) * DAY_MS

@@ -30,25 +30,28 @@ async function usernamesOf({ deps }: World): Promise<string[]> {
   return rows.map(({ slug }) => slug).sort()
 }
 
-onBothEngines('an operator invites a user without an account: one form, one link, and they are a member', async (world) => {
-  const operator = await openSignedInClient(world)
-  assert.match((await operator.get(INVITE)).text, /<label for="username">Username</)
-  const invited = await operator.post(INVITE, { email: ' New.User+b@Example.com', role: 'DEVELOPER', username: '' })
-  assert.equal(invited.status, 200, invited.text)
-  assert.match(invited.text, /The account <strong>new\.user<\/strong> is created/)
-  const { client, location } = await setPasswordBy(world, linkIn(invited.text))
-  assert.match(location, /^\/invitations\/inv_\w+$/)
-  const asked = await client.get(location)
-  assert.match(asked.text, /admin invites you, <strong>new\.user<\/strong>, to this team as <strong>DEVELOPER</)
-  assert.equal((await client.post(location, { answer: 'accept' })).status, 200)
-  assert.match((await client.get(MEMBERS)).text, /new\.user[\s\S]*new\.user\+b@example\.com/)
-  const { entries } = (await world.operator('GET', '/operator/v1/audit?type=setPassword')).body
-  const [line] = entries as { actor: { id: string }; subjectId: string }[]
-  assert.deepEqual(
-    [line!.actor.id, line!.subjectId].filter((id) => id === world.credentials.userId),
-    [],
-  )
-})
+onBothEngines(
+  'an operator invites a user without an account: one form, one link, and they are a member',
+  async (world) => {
+    const operator = await openSignedInClient(world)
+    assert.match((await operator.get(INVITE)).text, /<label for="username">Username</)
+    const invited = await operator.post(INVITE, { email: ' New.User+b@Example.com', role: 'DEVELOPER', username: '' })
+    assert.equal(invited.status, 200, invited.text)
+    assert.match(invited.text, /The account <strong>new\.user<\/strong> is created/)
+    const { client, location } = await setPasswordBy(world, linkIn(invited.text))
+    assert.match(location, /^\/invitations\/inv_\w+$/)
+    const asked = await client.get(location)
+    assert.match(asked.text, /admin invites you, <strong>new\.user<\/strong>, to this team as <strong>DEVELOPER</)
+    assert.equal((await client.post(location, { answer: 'accept' })).status, 200)
+    assert.match((await client.get(MEMBERS)).text, /new\.user[\s\S]*new\.user\+b@example\.com/)
+    const { entries } = (await world.operator('GET', '/operator/v1/audit?type=setPassword')).body
+    const [line] = entries as { actor: { id: string }; subjectId: string }[]
+    assert.deepEqual(
+      [line!.actor.id, line!.subjectId].filter((id) => id === world.credentials.userId),
+      [],
+    )
+  },
+)
 
 onBothEngines('a taken username is refused next to the invitation, which stands', async (world) => {
   const operator = await openSignedInClient(world)

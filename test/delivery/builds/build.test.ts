@@ -58,7 +58,7 @@ onBothEngines(
     const { id } = await createSource(world)
     const runner = runners.of(await runners.take())
     const functions = Object.entries(nodeFunction('api/hello')).map(([path, text]) => [`.vercel/output/${path}`, text])
-    const contents = { ...OUTPUT, ...Object.fromEntries(functions) }
+    const contents: Record<string, string> = { ...OUTPUT, ...Object.fromEntries(functions) }
     for (const content of Object.values(contents)) assert.equal((await runner.put(content)).status, 200)
     await runner.log(0, 'built')
     assert.equal((await runner.succeed(contents)).status, 200)

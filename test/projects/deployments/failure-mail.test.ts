@@ -1,5 +1,6 @@
 /** Emails about production deployments that failed. docs/deployments.md: Production deployment. */
 import assert from 'node:assert/strict'
+import { BUILDS, createSource, openRunners } from '../../delivery/builds/building.ts'
 import { seedProject } from '../../support/projects.ts'
 import { readQueuedMail } from '../../support/queued-mail.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -18,7 +19,7 @@ onBothEngines(
   'a failed production deployment is reported to the user of a personal account, once a day for each project',
   async (world) => {
     const [web, shop] = [await seedProject(world, 'web'), await seedProject(world, 'shop')]
-    const failed = { target: 'production', readyState: 'ERROR', errorMessage: 'Command "make"\nexited with 1' }
+    const failed = { target: 'production', readyState: 'ERROR' }
     await register(world, web, { ...failed, target: 'preview' })
     await register(world, web, { target: 'production', readyState: 'READY' })
     await register(world, web, { target: 'production', readyState: 'CANCELED' })
@@ -31,13 +32,12 @@ onBothEngines(
       ['admin@berth.localhost', 'Production deployment of web failed'],
     )
     assert.match(letter!.body_text, /^The production deployment d\d+\.host\.test of web failed\.$/m)
-    assert.match(letter!.body_text, /^Command "make" exited with 1$/m)
     assert.ok(letter!.body_text.includes(`${world.deps.origin()}/console/t/admin/projects/web/deployments/${id}\n`))
 
-    const now = world.deps.clock.now()
+    const soon = world.deps.clock.now() + 3_600_000
     await register(world, web, failed)
     await register(world, shop, failed)
-    const due = (await lettersOf(world)).filter(({ due_at }) => Number(due_at) <= now)
+    const due = (await lettersOf(world)).filter(({ due_at }) => Number(due_at) <= soon)
     assert.deepEqual(due.map(({ subject }) => subject).sort(), [
       'Production deployment of shop failed',
       'Production deployment of web failed',
@@ -63,3 +63,17 @@ onBothEngines('in a team the owners get it, and one that is suspended does not',
   const text = (await lettersOf(world))[0]!.body_text
   assert.ok(text.includes('/console/t/team/projects/web/deployments/'), text)
 })
+
+onBothEngines(
+  'a build that fails is reported with its reason, on one line',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    await createSource(world, { target: 'production' })
+    const runner = runners.of(await runners.take())
+    assert.equal((await runner.fail('BUILD_FAILED', 'Command "make"\nexited with 1')).status, 200)
+    assert.match((await lettersOf(world))[0]!.body_text, /^Command "make" exited with 1$/m)
+    await runners.close()
+  },
+  BUILDS,
+)

@@ -6,12 +6,12 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
-import type { Deployment } from '../../../projects/deployments/schema.ts'
 import { countOf } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
 import { consolePage, deploymentPath, findAccountOfPath } from '../../frame.ts'
 import { bytes } from '../../operator/frame.ts'
 import { titleOf } from '../commit.ts'
+import { DEPLOYMENT_READ, readDeployment } from './of-project.ts'
 
 const ONE = '/console/t/:slug/projects/:name/deployments/:id'
 const Place = Type.Object({ path: Type.Optional(Type.String({ maxLength: 4096 })) })
@@ -26,17 +26,17 @@ export const deploymentFileScreens: readonly Screen[] = [
     path: `${ONE}/files`,
     name: 'showDeploymentFiles',
     query: Place,
-    calls: ['getDeployment', 'listDeploymentFiles'],
+    calls: [...DEPLOYMENT_READ, 'listDeploymentFiles'],
     run: showFiles,
   }),
   consoleScreen({
     method: 'GET',
     path: `${ONE}/export`,
     name: 'inspectDeployment',
-    calls: ['getDeployment'],
+    calls: DEPLOYMENT_READ,
     run: async (ctx, { params }) => {
       const account = await findAccountOfPath(ctx, params)
-      const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
+      const { one } = await readDeployment(ctx, account, params)
       const text = `${JSON.stringify(one, null, 2)}\n`
       return { download: { fileName: `${one.id}.json`, contentType: 'application/json; charset=utf-8', text } }
     },
@@ -45,7 +45,7 @@ export const deploymentFileScreens: readonly Screen[] = [
 
 async function showFiles(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Place>>) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
+  const { one } = await readDeployment(ctx, account, params)
   const tree = await ctx.ask<Entry[]>('listDeploymentFiles', { account, params: { id: one.id } })
   const names = (query.path ?? '').split('/').filter(Boolean)
   const entries = entriesAt(tree, names)

@@ -3,15 +3,13 @@ import type { Static } from 'typebox'
 import { note } from '../../../platform/pages/face/notes.ts'
 import { html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
-import { refuse } from '../../../platform/refusals/refusal.ts'
 import type { DeploymentAliases } from '../../../projects/aliases/schema.ts'
-import type { Deployment } from '../../../projects/deployments/schema.ts'
-import type { Project } from '../../../projects/projects/schema.ts'
 import { action } from '../../action.ts'
 import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../../frame.ts'
 import { titleOf } from '../commit.ts'
 import { mooring, sheet } from '../confirm.ts'
 import { DEPLOYMENT_SHOWN, deploymentPage } from '../deployments.ts'
+import { DEPLOYMENT_READ, mustBeOfProject, readDeployment } from './of-project.ts'
 
 const PATH = '/console/t/:slug/projects/:name/deployments/:id/remove'
 
@@ -20,7 +18,7 @@ export const deploymentRemovalScreens: readonly Screen[] = [
     method: 'GET',
     path: PATH,
     name: 'confirm-remove-deployment',
-    calls: ['getProject', 'getDeployment', 'listDeploymentAliases'],
+    calls: [...DEPLOYMENT_READ, 'listDeploymentAliases'],
     run: askRemoval,
   }),
   action({
@@ -28,6 +26,7 @@ export const deploymentRemovalScreens: readonly Screen[] = [
     name: 'console-remove-deployment',
     asks: 'deleteDeployment',
     shows: DEPLOYMENT_SHOWN,
+    before: mustBeOfProject,
     wish: ({ params }) => ({ params: { idOrUrl: params.id! } }),
     to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments'),
     again: deploymentPage,
@@ -36,9 +35,7 @@ export const deploymentRemovalScreens: readonly Screen[] = [
 
 async function askRemoval(ctx: ConsoleCtx, { params, url }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
-  if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  const { project, one } = await readDeployment(ctx, account, params)
   const { aliases } = await ctx.ask<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
     account,
     params: { id: one.id },

@@ -1,0 +1,35 @@
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
+import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
+import { Refusal, refuse } from '../../../platform/refusals/refusal.ts'
+import type { Deployment } from '../../../projects/deployments/schema.ts'
+import type { Project } from '../../../projects/projects/schema.ts'
+
+/** Routes that `readDeployment` calls. */
+export const DEPLOYMENT_READ = ['getProject', 'getDeployment']
+
+/** Reads the project and the deployment of a path. Refuses: not_found 404, also for a deployment of another project. */
+export async function readDeployment(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  { name, id }: Record<string, string>,
+): Promise<{ project: Project; one: Deployment }> {
+  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: name! } })
+  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
+  if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  return { project, one }
+}
+
+/** Refuses: not_found 404 for a deployment of another project. One that is gone is left to the route, which answers a repeated request as the first. */
+export async function mustBeOfProject(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  params: Record<string, string>,
+): Promise<void> {
+  const isGone = (error: unknown) => error instanceof Refusal && error.key === 'not_found'
+  const one = await ctx
+    .ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
+    .catch((error) => {
+      if (!isGone(error)) throw error
+    })
+  if (one) await readDeployment(ctx, account, params)
+}
