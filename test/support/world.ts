@@ -193,7 +193,8 @@ function migratedFile(folder: string): string {
   return `sqlite:${file}`
 }
 
-async function migratedDatabase(): Promise<string> {
+/** A new database with the newest schema, and without rows. */
+export async function migratedDatabase(): Promise<string> {
   await dropUnused()
   return newDatabase(MIGRATED)
 }

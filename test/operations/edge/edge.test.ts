@@ -11,7 +11,7 @@ import { launch, newHome } from '../../support/process.ts'
 import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { markDomainsVerified } from '../../support/states.ts'
 import { assertWithin } from '../../support/time-limits.ts'
-import { newDatabase, onBothEngines, openWorld } from '../../support/world.ts'
+import { migratedDatabase, onBothEngines, openWorld } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/deploy-world.ts'
 import { callEdgeAt, openEdgeOf, openSite } from '../../support/worlds/edge-world.ts'
 
@@ -330,7 +330,7 @@ test('a transaction that noted a change early and commits late is not missed [po
 })
 
 async function twoInstances() {
-  const shared = { ...SETTINGS, DATABASE_URL: await newDatabase(), BERTH_OPERATOR_TOKEN: 'operator-of-two-instances' }
+  const shared = { ...SETTINGS, DATABASE_URL: await migratedDatabase(), BERTH_OPERATOR_TOKEN: 'operator-of-two-instances' }
   const one = await openWorld('postgres', shared)
   const other = await openWorld('postgres', { ...shared, BERTH_KEYS: `${one.folder}/keys.json` })
   return [one, { ...other, call: one.call }]

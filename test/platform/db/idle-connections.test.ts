@@ -9,7 +9,7 @@ import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
 import { eventually } from '../../support/eventually.ts'
 import { iterations } from '../../support/iterations.ts'
 import { openForgetfulRelay } from '../../support/stores/forgetful-relay.ts'
-import { newDatabase, PATIENCE } from '../../support/world.ts'
+import { migratedDatabase, PATIENCE } from '../../support/world.ts'
 
 const readFact = preparedQuery<{ name: string }, { name: string }>((db, value) =>
   db.selectFrom('fact').select('name').where('name', '=', value.name),
@@ -17,7 +17,7 @@ const readFact = preparedQuery<{ name: string }, { name: string }>((db, value) =
 const BELIEVED_MS = 50
 
 async function openBehind(t: TestContext, believedMs: number) {
-  const relay = await openForgetfulRelay(new URL(await newDatabase()))
+  const relay = await openForgetfulRelay(new URL(await migratedDatabase()))
   const idle = { probeMs: 600_000, believedMs }
   const options = { keepsStatements: true, patience: Number(PATIENCE), idle }
   const db = await openPostgres(relay.url, () => {}, undefined, options)
@@ -95,7 +95,7 @@ test('a read of the pool whose connection was cut is sent once more [postgres]',
 })
 
 test('the connection that receives notifications is checked, and replaced when it fails [postgres]', async (t) => {
-  const direct = await newDatabase()
+  const direct = await migratedDatabase()
   const relay = await openForgetfulRelay(new URL(direct))
   const heard: unknown[] = []
   const lost: Error[] = []

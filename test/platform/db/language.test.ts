@@ -8,14 +8,14 @@ import { type Db, preparedQuery } from '../../../src/platform/db/db.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
 import { root } from '../../support/root.ts'
 import { openGermanProxy } from '../../support/servers/german-proxy.ts'
-import { newDatabase, PATIENCE } from '../../support/world.ts'
+import { migratedDatabase, PATIENCE } from '../../support/world.ts'
 
 const readFact = preparedQuery<{ name: string }, { name: string; value: string }>((db, value) =>
   db.selectFrom('fact').selectAll().where('name', '=', value.name),
 )
 
 async function openGerman(t: TestContext): Promise<{ db: Db; said: string[] }> {
-  const proxy = await openGermanProxy(t, new URL(await newDatabase()))
+  const proxy = await openGermanProxy(t, new URL(await migratedDatabase()))
   const db = await openPostgres(proxy.url, () => {}, undefined, { keepsStatements: true, patience: Number(PATIENCE) })
   t.after(() => db.close())
   return { db, said: proxy.said }

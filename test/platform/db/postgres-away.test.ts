@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { eventually } from '../../support/eventually.ts'
 import { terminateConnections } from '../../support/stores/terminate-connections.ts'
-import { newDatabase, openWorld } from '../../support/world.ts'
+import { migratedDatabase, newDatabase, openWorld } from '../../support/world.ts'
 
 type Names = { database: string; login: string }
 const LACKS = {
@@ -48,7 +48,7 @@ for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
 }
 
 test('a standby is not read from: what was acknowledged may not have reached it [postgres]', async (t) => {
-  const url = await newDatabase()
+  const url = await migratedDatabase()
   const database = new URL(url).pathname.slice(1)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -85,7 +85,7 @@ test('a standby is not read from: what was acknowledged may not have reached it 
 })
 
 test('a connection whose check takes longer than a request waits for it is released [postgres]', async (t) => {
-  const url = await newDatabase()
+  const url = await migratedDatabase()
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   t.after(() => client.end())

@@ -7,7 +7,7 @@ import { createSecureContext, TLSSocket } from 'node:tls'
 import { readConfig } from '../../../src/config.ts'
 import { berthProcess } from '../../support/clients/command.ts'
 import { type CertificateFiles, noCertificates, openCertificates } from '../../support/servers/certificates.ts'
-import { newDatabase } from '../../support/world.ts'
+import { migratedDatabase } from '../../support/world.ts'
 
 /** What a client sends to ask for TLS: PostgreSQL's SSLRequest. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
@@ -53,7 +53,7 @@ test('each sslmode encrypts and verifies as the page says, with the roots of the
 }, async (t) => {
   const certificates = openCertificates(t)
   const [own, other] = [certificates.make('server'), certificates.make('other')]
-  const relay = await openTlsRelay(t, new URL(await newDatabase()), own)
+  const relay = await openTlsRelay(t, new URL(await migratedDatabase()), own)
   const migrate = async (options: string, roots?: CertificateFiles) => {
     const env = { DATABASE_URL: `${relay.href}?${options}`, ...(roots && { NODE_EXTRA_CA_CERTS: roots.cert }) }
     const { code, err } = await berthProcess(['migrate'], env)

@@ -17,7 +17,7 @@ import { runEverySweep, runEveryWrite } from '../../support/every-write.ts'
 import { seedSamples } from '../../support/sample-requests.ts'
 import { LATE_MS, openLateProxy } from '../../support/servers/late-proxy.ts'
 import { waitForListener } from '../../support/stores/change-listener.ts'
-import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
+import { migratedDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 type Rows = Record<string, Record<string, unknown>[]>
 
@@ -143,7 +143,7 @@ for (const [what, cuts] of [
   test(`another instance is notified of every change where notifications are ${what} [postgres]`, {
     timeout: 300_000,
   }, async (t) => {
-    const url = await newDatabase()
+    const url = await migratedDatabase()
     const proxy = await openLateProxy(t, new URL(url), cuts)
     const one = await openWorld('postgres', { DATABASE_URL: url })
     const BERTH_KEYS = join(one.folder, 'keys.json')
@@ -167,7 +167,7 @@ for (const [what, cuts] of [
 }
 
 test('writes of another program are notified, and very many of them as one change of everything [postgres]', async (t) => {
-  const url = await newDatabase()
+  const url = await migratedDatabase()
   const world = await openWorld('postgres', { DATABASE_URL: url })
   const client = new pg.Client({ connectionString: url })
   await client.connect()

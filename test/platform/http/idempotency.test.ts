@@ -12,7 +12,7 @@ import { ROUTES } from '../../../src/routes.ts'
 import { openService } from '../../../src/service.ts'
 import { sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { startGitlab } from '../../support/servers/git-servers.ts'
-import { type ApiResponse, type Call, callerOf, newDatabase, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, type Call, callerOf, migratedDatabase, onBothEngines, type World } from '../../support/world.ts'
 
 const HOUR_MS = 3_600_000
 const key = (name: string) => ({ 'idempotency-key': name })
@@ -229,7 +229,7 @@ async function openTwo(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-two-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const off = { BERTH_TIMERS: 'off', BERTH_RATE_LIMITS: 'off' }
-  const config = readConfig({ BERTH_DATA: folder, DATABASE_URL: await newDatabase(), ...off })
+  const config = readConfig({ BERTH_DATA: folder, DATABASE_URL: await migratedDatabase(), ...off })
   const open = async () => {
     const service = await openService(config, pino({ level: 'silent' }), (error) => assert.fail(String(error)))
     t.after(() => service.close())

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { iterations } from '../../support/iterations.ts'
 import { openLateProxy } from '../../support/servers/late-proxy.ts'
-import { callerOf, type Engine, newDatabase, openWorld, type World } from '../../support/world.ts'
+import { callerOf, type Engine, migratedDatabase, openWorld, type World } from '../../support/world.ts'
 
 const WORKERS = 8
 /** The ten thousand take some ten minutes on PostgreSQL. */
@@ -140,7 +140,7 @@ for (const [what, cuts] of [
   ['cut', true],
 ] as const) {
   test(`on two instances on PostgreSQL, with notifications ${what}`, { timeout: 1_200_000 }, async (t) => {
-    const proxy = await openLateProxy(t, new URL(await newDatabase()), cuts)
+    const proxy = await openLateProxy(t, new URL(await migratedDatabase()), cuts)
     const place = await openInstances(t, 'postgres', proxy.url)
     await run(place)
     assert.ok(proxy.held() > 0, 'a notification came by')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createVersionedCache } from '../../../src/platform/cache/versioned-cache.ts'
 import type { SerializedResponse } from '../../../src/platform/http/response-cache.ts'
-import { type Call, newDatabase, onBothEngines, openWorld } from '../../support/world.ts'
+import { type Call, migratedDatabase, onBothEngines, openWorld } from '../../support/world.ts'
 import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const LIST = '/v9/projects?limit=20'
@@ -70,7 +70,7 @@ onBothEngines('a list that was shown before shows nothing for which its caller h
 })
 
 test('a list shows what was acknowledged by another instance, whatever was changed [postgres]', async () => {
-  const shared = { DATABASE_URL: await newDatabase(), BERTH_OPERATOR_TOKEN: 'operator-of-two-instances' }
+  const shared = { DATABASE_URL: await migratedDatabase(), BERTH_OPERATOR_TOKEN: 'operator-of-two-instances' }
   const one = await openWorld('postgres', shared)
   const other = await openWorld('postgres', { ...shared, BERTH_KEYS: `${one.folder}/keys.json` })
   try {

@@ -9,7 +9,7 @@ import { openEventStream, type Stream, stampOf } from '../../support/clients/eve
 import { eventually } from '../../support/eventually.ts'
 import { waitForListener } from '../../support/stores/change-listener.ts'
 import { assertWithin } from '../../support/time-limits.ts'
-import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
+import { migratedDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const VARIABLE = { key: 'SECRET_KEY', type: 'encrypted', target: ['production'] }
 
@@ -237,7 +237,7 @@ onBothEngines('a page that answers a form does not follow, and a page without th
 test('a page is notified of what another instance wrote (a bound on time) [postgres]', {
   timeout: 300_000,
 }, async (t) => {
-  const DATABASE_URL = await newDatabase()
+  const DATABASE_URL = await migratedDatabase()
   const one = await openWorld('postgres', { DATABASE_URL })
   const other = await openWorld('postgres', { DATABASE_URL, BERTH_KEYS: join(one.folder, 'keys.json') })
   try {

@@ -15,7 +15,7 @@ import { newHome, processOnBothEngines, startService } from '../../support/proce
 import { openSmtp, readLetter } from '../../support/servers/smtp.ts'
 import { addRows, markMailSent, requeueMail } from '../../support/states.ts'
 import { assertWithin } from '../../support/time-limits.ts'
-import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
+import { migratedDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const smtp = await openSmtp()
 after(() => smtp.close())
@@ -271,7 +271,7 @@ function open(folder: string, database: string, lines: string[] = []): Promise<S
 
 test('two instances on one database send each letter once [postgres]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
-  const url = await newDatabase()
+  const url = await migratedDatabase()
   const lines: string[] = []
   const one = await open(folder, url, lines)
   const two = await open(folder, url, lines)

@@ -94,12 +94,12 @@ test('every path answers as it is written and by no other spelling of its fixed 
     const answer = await ask(method, expected.path)
     asked.set(String(answer.headers['x-request-id']), expected)
   }
-  // In `npm test` one segment of each path is spelled otherwise, another one of the next path.
+  // In `npm test` every second path is spelled otherwise, in one segment.
   for (const [at, { method, pattern, operation, exact }] of paths().entries()) {
     const fixed = pattern.split('/').map((word) => !word.startsWith(':'))
     const path = pattern.replaceAll(/:\w+/g, 'ab-1')
     const others = [
-      ...spellingsOf(path, fixed.slice(1), MANY ? undefined : at),
+      ...(MANY || at % 2 === 0 ? spellingsOf(path, fixed.slice(1), MANY ? undefined : at) : []),
       ...(exact ? [`${path}/`, `${path}/?a=b`] : []),
     ]
     const bare = exact ? path : unversionedPath(path)
