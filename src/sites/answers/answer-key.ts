@@ -17,6 +17,14 @@ export type SharedQuestion = {
 const OF_ONE_VISITOR = ['authorization', 'proxy-authorization', 'x-vercel-cron-schedule', 'x-prerender-revalidate']
 /** TABLE request headers that ask for a part, or whether something has changed. A kept answer is planned by them, and none is made of them. */
 const OF_A_PART = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
+/** TABLE request headers that browsers and proxies send; a dash at the end marks a prefix. A function that uses one says so in `Vary`. */
+const OF_BROWSERS = [
+  ...['accept', 'accept-', 'baggage', 'cache-control', 'cdn-loop', 'cf-', 'cookie', 'dnt', 'host', 'if-', 'origin'],
+  ...['pragma', 'priority', 'range', 'referer', 'save-data', 'sec-', 'traceparent', 'tracestate'],
+  ...['upgrade-insecure-requests', 'user-agent', 'via', 'x-forwarded-', 'x-real-ip', 'x-request-id'],
+]
+/** TABLE request headers that the sites server adds for the function, and a star: an answer that varies by one is of one request. */
+const OF_EACH = ['*', 'forwarded', 'x-invocation-id', 'x-vercel-forwarded-for', 'x-vercel-id']
 const DRAFT = /(?:^|;\s*)__prerender_bypass=/
 const MAX_VARY = 16
 
@@ -32,17 +40,25 @@ export function sharedQuestionOf({ spec, call }: FunctionRequest, raw: IncomingM
   const origin = ['host', 'x-forwarded-host', 'x-forwarded-proto'].map((name) => request.headers.get(name) ?? '')
   const base = nameOf([
     ...[spec.environment, spec.bundle.name, path, search, matchedPath, routeMatches, request.path, origin],
-    changedHeaders(request.headers, headers),
+    changedHeaders(request.headers, invocation.headers && headers),
   ])
   const isPlain = request.method === 'GET' && OF_A_PART.every((name) => !headers.has(name))
   return { base: `${spec.deploymentId} ${base}`, path: request.path, headers, isPlain }
 }
 
-/** Headers that rules or a middleware have set or removed: the function may use each of them. */
-function changedHeaders(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): unknown[] {
-  const set = [...after].filter(([name, value]) => before.get(name) !== value)
+/**
+ * Headers that rules or a middleware have set or removed: the function may use each of them. One that a visitor sent ahead with the value that is set
+ * looks unchanged, so where any was set, all that are not of browsers count.
+ */
+function changedHeaders(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string> = before): unknown[] {
+  const isAny = after !== before
+  const set = [...after].filter(([name, value]) => before.get(name) !== value || (isAny && !isOfBrowsers(name)))
   const removed = [...before.keys()].filter((name) => !after.has(name))
   return [set.sort(([one], [other]) => (one < other ? -1 : 1)), removed.sort()]
+}
+
+function isOfBrowsers(name: string): boolean {
+  return OF_BROWSERS.some((row) => (row.endsWith('-') ? name.startsWith(row) : name === row))
 }
 
 /** Returns the key of an answer that varies by these headers. */
@@ -65,7 +81,7 @@ function comparedValue(name: string, value: string | undefined): string | null {
 export function varyOf(value: string | string[] | undefined): string[] | undefined {
   const names = [value ?? ''].flat().join(',').toLowerCase().split(',')
   const kept = [...new Set(names.map((name) => name.trim()))].filter((name) => name !== '').sort()
-  return kept.includes('*') || kept.length > MAX_VARY ? undefined : kept
+  return kept.some((name) => OF_EACH.includes(name)) || kept.length > MAX_VARY ? undefined : kept
 }
 
 /** Returns the headers with which an answer for all is asked. */

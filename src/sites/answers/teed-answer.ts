@@ -15,7 +15,11 @@ type Options = {
   budget: RenderBudget
   /** Whether it is kept. Called once, with the head. */
   isKept(head: Head): boolean
+  /** A visitor who has not read a whole answer, and reads nothing for this time, is disconnected. */
+  patienceMs?: number
 }
+
+const PATIENCE_MS = 60_000
 
 /** Takes the place of a visitor's response (`Answering`). What is collected goes on without its visitor, and does not wait for one who is slow. */
 export class TeedAnswer extends Writable {
@@ -109,10 +113,19 @@ export class TeedAnswer extends Writable {
     this.#collected = undefined
   }
 
-  /** Returns the whole answer, where it was collected. `release` must be called afterwards. */
+  /** Returns the whole answer, where it was collected. `release` must be called afterwards: its bytes count until the visitor has them. */
   collected(): { answer: PageAnswer; release(): void } | undefined {
     const collected = this.#collected
     if (collected === undefined || !this.writableFinished) return undefined
-    return { answer: collected.whole(), release: () => this.#drop() }
+    return { answer: collected.whole(), release: () => this.#releaseOnceRead() }
+  }
+
+  /** What a slow visitor has not read is in memory. */
+  #releaseOnceRead(): void {
+    const { visitor, patienceMs = PATIENCE_MS } = this.#options
+    if (visitor.destroyed || visitor.writableFinished) return void this.#drop()
+    visitor.once('close', () => this.#drop())
+    // A pair of streams has no timeout (src/sites/pictures/inner-request.ts).
+    if (typeof visitor.socket?.setTimeout === 'function') visitor.setTimeout(patienceMs, () => visitor.destroy())
   }
 }

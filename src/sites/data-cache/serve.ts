@@ -20,44 +20,83 @@ const UNITS = 2000
 /** Answers one request. Undefined: it is not understood, and the connection ends. */
 export type AnswerFrame = (owner: DataOwner, frame: Frame) => Promise<{ head: object; body?: Buffer } | undefined>
 
+type Pace = ReturnType<typeof createPace>
+type Means = { answer: AnswerFrame; budget: RenderBudget; pace: Pace }
+
 /** Creates what serves connections, within a budget of bytes on their way. */
 export function createDataServing(answer: AnswerFrame, budget: RenderBudget, now: () => number) {
-  const pace = createPace(UNITS, now)
-  return (socket: Socket, owner: DataOwner): void => {
-    const { account } = owner
-    let held = 0
-    const take = (bytes: number) => {
+  const means: Means = { answer, budget, pace: createPace(UNITS, now) }
+  return (socket: Socket, owner: DataOwner): void => serve(means, socket, owner)
+}
+
+function serve(means: Means, socket: Socket, owner: DataOwner): void {
+  const { take, giveBack, charge, debtMs } = holdFor(means, owner.account)
+  const left = new AbortController()
+  const wait = async (waitMs: number) => {
+    if (waitMs > 0) await sleep(waitMs, undefined, { ref: false, signal: left.signal })
+  }
+  const reader = createFrameReader(take)
+  let isAnswering = false
+  const respond = async (frame: Frame) => {
+    const { head, body } = (await means.answer(owner, frame)) ?? {}
+    const isTaken = take(body?.length ?? 0)
+    const waitMs = charge()
+    if (head === undefined || !isTaken) return void socket.destroy()
+    await send(socket, frameBytes(head, body))
+    giveBack()
+    await wait(waitMs)
+    socket.setTimeout(0)
+    socket.resume()
+  }
+  socket.on('error', () => {})
+  socket.once('timeout', () => socket.destroy())
+  socket.once('close', () => {
+    left.abort()
+    // What is being answered is in memory until then.
+    if (!isAnswering) giveBack()
+  })
+  // A new connection waits as the others of its account do.
+  if (debtMs() > 0) {
+    socket.pause()
+    wait(debtMs()).then(
+      () => socket.resume(),
+      () => {},
+    )
+  }
+  socket.on('data', (piece: Buffer) => {
+    socket.setTimeout(STALL_MS)
+    const frame = reader.push(piece)
+    if (frame === undefined) return
+    socket.pause()
+    if (frame === 'bad') {
+      charge()
+      return void socket.destroy()
+    }
+    isAnswering = true
+    respond(frame)
+      .catch(() => socket.destroy())
+      .finally(() => {
+        isAnswering = false
+        if (socket.destroyed) giveBack()
+      })
+  })
+}
+
+/** What one connection holds of the budget. `charge`: its account owes a request, also where the other side has left. Returns how many ms it waits. */
+function holdFor({ budget, pace }: Means, account: string) {
+  let held = 0
+  return {
+    take(bytes: number): boolean {
       if (!budget.take(account, bytes)) return false
       held += bytes
       return true
-    }
-    const giveBack = () => {
+    },
+    giveBack(): void {
       if (held > 0) budget.giveBack(account, held)
       held = 0
-    }
-    const reader = createFrameReader(take)
-    const respond = async (frame: Frame) => {
-      const { head, body } = (await answer(owner, frame)) ?? {}
-      if (head === undefined || !take(body?.length ?? 0)) return void socket.destroy()
-      const units = 1 + held / UNIT_BYTES
-      await send(socket, frameBytes(head, body))
-      giveBack()
-      const waitMs = pace(account, units)
-      if (waitMs > 0) await sleep(waitMs, undefined, { ref: false })
-      socket.setTimeout(0)
-      socket.resume()
-    }
-    socket.on('error', () => {})
-    socket.once('timeout', () => socket.destroy())
-    socket.once('close', giveBack)
-    socket.on('data', (piece: Buffer) => {
-      socket.setTimeout(STALL_MS)
-      const frame = reader.push(piece)
-      if (frame === 'bad') return void socket.destroy()
-      if (frame === undefined) return
-      socket.pause()
-      respond(frame).catch(() => socket.destroy())
-    })
+    },
+    charge: () => pace(account, 1 + held / UNIT_BYTES),
+    debtMs: () => pace(account, 0),
   }
 }
 

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { Decision } from '../router/decision.ts'
 import type { Question } from '../routing-pool/messages.ts'
-import { VIA } from '../visitors/forward.ts'
+import { hopsOf, VIA } from '../visitors/forward.ts'
 import type { Visit } from '../visitors/visit.ts'
 import { notValid } from './faults.ts'
+import type { InnerRequest } from './inner-request.ts'
 import type { PictureSource } from './picture-request.ts'
 import type { Located } from './sources.ts'
 
@@ -49,20 +50,19 @@ export async function locate(source: PictureSource, place: Place): Promise<Locat
   return { kind: 'self', request: { isSecure, host, path: source.path + source.search, headers } }
 }
 
-/** Sites whose pictures and rules request each other in a circle are found by it. */
-function viaOf({ request }: Visit): string {
-  const before = request.headers.get('via')
-  return before === undefined ? VIA : `${before}, ${VIA}`
+/** Sites whose pictures and rules request each other in a circle are found by it. Of what the visitor said, the number of sites alone counts. */
+function viaOf(visit: Visit): string {
+  return Array.from({ length: hopsOf(visit) + 1 }, () => VIA).join(', ')
 }
 
 /** Returns what names the source in a key. A file is the same in all deployments of its account. */
 export function nameOf(located: Located, { deploymentId }: Place): string {
   if (located.kind === 'file') return located.digest
   const { kind } = located
-  const { isSecure, host, path } = located.kind === 'self' ? located.request : SERVER
-  const url = located.kind === 'remote' ? located.url : ''
-  const parts = JSON.stringify([deploymentId, kind, isSecure, host, path, url])
+  const { isSecure, host, path, headers } = located.kind === 'self' ? located.request : SERVER
+  const [url, via] = located.kind === 'remote' ? [located.url, located.via] : ['', headers.via]
+  const parts = JSON.stringify([deploymentId, kind, isSecure, host, path, url, via])
   return createHash('sha256').update(parts).digest('base64url')
 }
 
-const SERVER = { isSecure: false, host: '', path: '' }
+const SERVER: InnerRequest = { isSecure: false, host: '', path: '', headers: {} }

@@ -142,7 +142,7 @@ async function pageOf(
   purges: CachePurges | undefined,
 ): Promise<{ page: Page; cached: 'HIT' | 'STALE' | 'MISS' }> {
   const page = pages.use(order.key)
-  const isThere = page !== undefined && (!page.body.isOwned || cache.has(page.account, page.body.digest))
+  const isThere = page !== undefined && cache.has(page.account, page.body.digest)
   if (!isThere) return { page: await making.join(order, undefined), cached: 'MISS' }
   const purge = purges && order.located.kind !== 'file' ? purgeOf(purges, page) : undefined
   const freshness = purge ?? pages.freshness(page, now())

@@ -177,15 +177,15 @@ async function showPage(
     await sendPage(state.cache, page, order, cached, exchange, state.now())
     return true
   } catch (error) {
-    if (!page.body.isOwned || !(error instanceof ContentUnavailable) || exchange.response.headersSent) throw error
+    if (page.isFirst || !(error instanceof ContentUnavailable) || exchange.response.headersSent) throw error
     state.pages.drop(page)
     return false
   }
 }
 
-/** The control plane has no file that a function made. */
-function isThere({ cache }: State, { account, body }: Page): boolean {
-  return !body.isOwned || cache.has(account, body.digest)
+/** The control plane has the file of the output, and none that a function made. Another list may have had the same bytes first, and removed them. */
+function isThere({ cache }: State, { account, body, isFirst }: Page): boolean {
+  return isFirst || cache.has(account, body.digest)
 }
 
 /** Waits for the page. One that may be meant for a single visitor is rendered for each. */

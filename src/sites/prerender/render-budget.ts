@@ -6,14 +6,14 @@ export type RenderBudget = {
   giveBack(account: string, bytes: number): void
 }
 
-/** Creates a budget. */
+/** Creates a budget. No account has more than it leaves to others, so that a few of them cannot take all. */
 export function createRenderBudget(mostBytes: number, ofAccount: number): RenderBudget {
   const held = new Map<string, number>()
   let total = 0
   return {
     take(account, bytes) {
       const own = (held.get(account) ?? 0) + bytes
-      if (own > ofAccount || total + bytes > mostBytes) return false
+      if (own > ofAccount || own > mostBytes - total - bytes) return false
       held.set(account, own)
       total += bytes
       return true

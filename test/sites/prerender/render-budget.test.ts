@@ -1,0 +1,19 @@
+/** Bytes in memory that accounts share. docs/prerendering.md: Rendering. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRenderBudget } from '../../../src/sites/prerender/render-budget.ts'
+
+const MIB = 1024 ** 2
+
+test('accounts that take all that they may leave room for others', () => {
+  const budget = createRenderBudget(128 * MIB, 32 * MIB)
+  const most = (account: string) => {
+    let taken = 0
+    while (budget.take(account, MIB)) taken++
+    return taken
+  }
+  assert.deepEqual(['a', 'b', 'c', 'd', 'e'].map(most), [32, 32, 32, 16, 8])
+  assert.ok(budget.take('f', MIB))
+  budget.giveBack('a', 32 * MIB)
+  assert.equal(most('g'), 19)
+})
