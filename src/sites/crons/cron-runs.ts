@@ -98,13 +98,18 @@ function openVisits(answer: AnswerCron): (run: CronRun) => Promise<CronResult> {
       }
       const timer = setTimeout(() => end(null, `It took more than ${LIMIT_MS / 1000} s.`), LIMIT_MS)
       server.emit('connection', Object.assign(far, { remoteAddress: '127.0.0.1' }))
-      const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
-        response.once('end', () => end(response.statusCode ?? null, null))
-        response.once('error', (error) => end(null, faultOf(error)))
-        response.resume()
-      })
-      sent.once('error', (error) => end(null, faultOf(error)))
-      sent.end()
+      try {
+        const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
+          response.once('end', () => end(response.statusCode ?? null, null))
+          response.once('error', (error) => end(null, faultOf(error)))
+          response.resume()
+        })
+        sent.once('error', (error) => end(null, faultOf(error)))
+        sent.end()
+      } catch (error) {
+        // A path or a secret that is not of HTTP: both are of the deployment.
+        end(null, faultOf(error as Error))
+      }
     })
 }
 

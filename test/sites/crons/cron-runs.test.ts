@@ -42,3 +42,20 @@ test('a run passes the protection with its headers; a visitor who sends the same
   const [line] = control.lines.filter(({ text }) => text.includes('Bearer'))
   assert.deepEqual([line!.path, line!.method, line!.status, line!.deploymentId], ['/api/job', 'GET', 200, 'd1'])
 })
+
+test('a run whose path or secret is not of HTTP fails alone, and the sites server goes on', async (t) => {
+  const { visit, control } = await showFunctions(t, functionOf('api/job', JOB), { env: { SECRET: 'a long secret' } })
+  const of = { host: SITE, schedule: '* * * * *' }
+  const wrong = { path: ['/api/job now', '/api/job\r\nx: y', '/api/\u20ac'], secret: ['two\nlines', '\u20ac'] }
+  control.crons.push(
+    ...wrong.path.map((path) => ({ id: path, path, secret: null, ...of })),
+    ...wrong.secret.map((secret) => ({ id: secret, path: '/api/job', secret, ...of })),
+    { id: 'good', path: '/api/job', secret: 'of the job', ...of },
+  )
+  await eventually(async () => control.results.length === 6)
+  const faulty = control.results.filter(({ status }) => status === null)
+  assert.deepEqual(faulty.map(({ id }) => id).toSorted(), [...wrong.path, ...wrong.secret].toSorted())
+  for (const { fault } of faulty) assert.match(fault ?? '', /^The request failed: /)
+  assert.equal(control.results.find(({ id }) => id === 'good')?.status, 200)
+  assert.equal((await visit('/api/job')).status, 200)
+})
