@@ -90,6 +90,12 @@ export const READERS = {
     from: 'caller',
     files: ['delivery/protocol/log-report.ts', 'operations/edge/site-usage.ts'],
   },
+  'lease of cron jobs': {
+    bytes: 8 * KIB,
+    parts: 8 * KIB,
+    from: 'caller',
+    files: ['delivery/protocol/cron-channel.ts'],
+  },
   'result of a cron job': {
     bytes: 2 * KIB,
     parts: 3,

@@ -10,7 +10,7 @@ import { addExtended } from '../../src/delivery/archive/extended.ts'
 import { ArchiveFault } from '../../src/delivery/archive/fault.ts'
 import { readHeader } from '../../src/delivery/archive/header.ts'
 import { openDigest } from '../../src/delivery/files/digest.ts'
-import { readCronResult } from '../../src/delivery/protocol/cron-channel.ts'
+import { readCronLease, readCronResult } from '../../src/delivery/protocol/cron-channel.ts'
 import { readLogReport } from '../../src/delivery/protocol/log-report.ts'
 import { FileNames, Finish, LogBatch } from '../../src/delivery/protocol/runner-protocol.ts'
 import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
@@ -423,6 +423,10 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
   'log report': texts(['[', '{"a":', '"a",', '{},', '0,', '\\u0000', `${JSON.stringify(LOG_LINE)},`], readLogReport, {
     begins: ['', `{"server":"${'a'.repeat(16)}","sequence":1,"lines":[`],
     ends: ['', `${JSON.stringify(LOG_LINE)}]}`],
+  }),
+  'lease of cron jobs': texts(['[', '{"a":', '"a",', '\\u0000', '"a":1,'], readCronLease, {
+    begins: ['', '{"running":{'],
+    ends: ['', '"b":1}}'],
   }),
   'result of a cron job': texts(['[', '{"a":', '"a",', '\\u0000'], readCronResult, {
     begins: ['', '{"id":"a","status":200,"fault":"'],

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { route } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -48,14 +49,13 @@ async function listCronJobs(ctx: Ctx, project: Row<'project'>): Promise<Static<t
   const jobs = (await of('cron_job')
     .orderBy('place' as 'id')
     .execute()) as unknown as Row<'cron_job'>[]
+  const live = jobs.filter(({ deployment_id }) => deployment_id === project.live_deployment_id)
   const runs = await of('cron_run').orderBy('began_at', 'desc').orderBy('id', 'desc').limit(KEPT_RUNS).execute()
   return {
     enabled,
-    crons: jobs
-      .filter(({ deployment_id }) => deployment_id === project.live_deployment_id)
-      .map(({ path, schedule, deployment_id: deploymentId }) => {
-        return { path, schedule, deploymentId, nextTimes: enabled ? nextTimes(schedule, ctx.now, NEXT_TIMES) : [] }
-      }),
+    crons: await mapInSlices(live, ({ path, schedule, deployment_id: deploymentId }) => {
+      return { path, schedule, deploymentId, nextTimes: enabled ? nextTimes(schedule, ctx.now, NEXT_TIMES) : [] }
+    }),
     runs: runs.map(({ id, path, schedule, deployment_id: deploymentId, status, fault, ...run }) => ({
       ...{ id, path, schedule, deploymentId, status, fault },
       ...{ dueAt: Number(run.due_at), beganAt: Number(run.began_at) },

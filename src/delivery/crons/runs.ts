@@ -1,38 +1,69 @@
 /** Runs of cron jobs: at most one for each time of a schedule. docs/functions.md: Cron jobs. */
 import type { Deps, OperatorCtx } from '../../context.ts'
+import { findOwnerId } from '../../platform/access/token-query.ts'
 import { randomText } from '../../platform/base/ids.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { transactQueue } from '../builds/end.ts'
 import { openEnvironment } from '../builds/frozen-variables.ts'
-import { type CronResult, type CronRun, MAX_CRON_RUNS } from '../protocol/cron-channel.ts'
+import {
+  CRONS_OF_OWNER,
+  type CronLease,
+  type CronResult,
+  type CronRun,
+  MAX_CRON_RUNS,
+} from '../protocol/cron-channel.ts'
 import { nextTimes } from './schedule.ts'
 
 /** A time that is longer ago is missed: no sites server was there. */
 const LATE_MS = 5 * 60_000
 /** Runs that a project keeps. */
 export const KEPT_RUNS = 50
-/** Jobs that one lease looks at. Those of paused projects are passed over. */
+/** Jobs that one look reads, and looks of one lease. Those of paused projects are passed over. */
 const MAX_LOOKED_AT = 200
+const MAX_LOOKS = 10
 
-/** Leases runs that are due to a sites server. */
-export async function leaseRuns(deps: Deps): Promise<CronRun[]> {
+/** Leases runs that are due to a sites server. An owner of whom it runs enough gets none, and keeps nothing of others waiting. */
+export async function leaseRuns(deps: Deps, { running = {} }: CronLease): Promise<CronRun[]> {
   if (deps.config.drill) return []
-  const due = await deps.db.read
+  const runs: CronRun[] = []
+  const counts = new Map(Object.entries(running))
+  const owners = new Map<string, string>()
+  const full = new Set<string>()
+  for (let looks = 0, before = -1; looks < MAX_LOOKS && full.size > before; looks++) {
+    before = full.size
+    for (const { account_id, ...job } of await dueJobs(deps, full)) {
+      if (runs.length >= MAX_CRON_RUNS) return runs
+      if (full.has(account_id)) continue
+      const owner = owners.get(account_id) ?? (await findOwnerId(deps.db.read, account_id))
+      owners.set(account_id, owner)
+      const count = counts.get(owner) ?? 0
+      if (count >= CRONS_OF_OWNER) {
+        full.add(account_id)
+        continue
+      }
+      const claimed = await transactQueue(deps, (ctx) => claim(ctx, job))
+      const run = claimed && (await describe(deps, claimed))
+      if (run === undefined) continue
+      counts.set(owner, count + 1)
+      runs.push({ ...run, owner })
+    }
+  }
+  return runs
+}
+
+/** The jobs that are due for the longest time, without those of some accounts. */
+function dueJobs({ db, clock }: Deps, without: ReadonlySet<string>) {
+  return db.read
     .selectFrom('cron_job')
-    .selectAll()
-    .where('next_at', '<=', deps.clock.now())
+    .innerJoin('project', 'project.id', 'cron_job.project_id')
+    .selectAll('cron_job')
+    .select('project.account_id')
+    .where('next_at', '<=', clock.now())
+    .where('project.account_id', 'not in', jsonArrayValues(db.read, JSON.stringify([...without])))
     .orderBy('next_at')
     .limit(MAX_LOOKED_AT)
     .execute()
-  const runs: CronRun[] = []
-  for (const job of due) {
-    if (runs.length >= MAX_CRON_RUNS) break
-    const claimed = await transactQueue(deps, (ctx) => claim(ctx, job))
-    if (claimed === undefined) continue
-    const run = await describe(deps, claimed)
-    if (run !== undefined) runs.push(run)
-  }
-  return runs
 }
 
 type Claimed = { id: string; job: Row<'cron_job'> }
@@ -84,7 +115,7 @@ async function dropOldest({ db }: OperatorCtx, projectId: string): Promise<void>
   if (ids.length > 0) await db.deleteFrom('cron_run').where('id', 'in', ids).execute()
 }
 
-async function describe({ db, ...deps }: Deps, { id, job }: Claimed): Promise<CronRun | undefined> {
+async function describe({ db, ...deps }: Deps, { id, job }: Claimed): Promise<Omit<CronRun, 'owner'> | undefined> {
   const ctx = { db: db.read, deps: { db, ...deps } }
   const project = await ctx.db.selectFrom('project').selectAll().where('id', '=', job.project_id).executeTakeFirst()
   const deployment = await ctx.db

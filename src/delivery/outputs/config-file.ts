@@ -50,7 +50,7 @@ export async function readConfig(config: Field, notices: NoticeList): Promise<Ou
     phases: await phasesOf(member(config, 'routes'), notices),
     wildcards: wildcardsOf(member(config, 'wildcard')),
     overrides: await overridesOf(member(config, 'overrides')),
-    crons: cronsOf(member(config, 'crons'), notices),
+    crons: await cronsOf(member(config, 'crons'), notices),
     ...(images && { images }),
     ...(framework && { framework }),
   }
@@ -80,8 +80,9 @@ async function overridesOf(field: Field): Promise<Map<string, Override>> {
   return overrides
 }
 
-function cronsOf(field: Field, notices: NoticeList): RoutingManifest['crons'] {
-  return (itemsOf(field, OUTPUT_LIMITS.crons) ?? []).flatMap((item) => {
+/** A schedule whose date never comes takes milliseconds to be found out. */
+async function cronsOf(field: Field, notices: NoticeList): Promise<RoutingManifest['crons']> {
+  const crons = await mapInSlices(itemsOf(field, OUTPUT_LIMITS.crons) ?? [], (item) => {
     if (!isObject(item)) return []
     const path = required(member(item, 'path'), (one) =>
       textOf(one, { most: 512, form: [/^\//, 'must begin with "/".'] }),
@@ -93,6 +94,7 @@ function cronsOf(field: Field, notices: NoticeList): RoutingManifest['crons'] {
     notices.add('crons_not_run', path)
     return [{ path, schedule }]
   })
+  return crons.flat()
 }
 
 /** Ignored without a slug. */

@@ -9,12 +9,17 @@ export const CRON_LEASE_PATH = '/sites/v1/crons/lease'
 /** POST: the result of a run. */
 export const CRON_RESULT_PATH = '/sites/v1/crons/results'
 
-/** `host`: the URL of its own of the deployment. `secret`: its CRON_SECRET; null: it has none. */
-export type CronRun = { id: string; host: string; path: string; schedule: string; secret: string | null }
+/** `host`: the URL of its own of the deployment. `secret`: its CRON_SECRET; null: it has none. `owner`: of the account, who takes turns. */
+export type CronRun = { id: string; host: string; path: string; schedule: string; secret: string | null; owner: string }
 
 /** Runs of one lease. */
 export const MAX_CRON_RUNS = 10
-/** Bytes of a result. */
+/** Runs that a sites server has at once. Others wait at the control plane. */
+export const CRONS_AT_ONCE = 32
+/** Those of one owner. */
+export const CRONS_OF_OWNER = 8
+/** Bytes of a lease, and of a result. */
+export const MAX_LEASE_BYTES = 8192
 export const MAX_RESULT_BYTES = 2048
 export const MAX_FAULT = 300
 
@@ -26,5 +31,17 @@ const CronResult = Type.Object({
 })
 export type CronResult = Static<typeof CronResult>
 
+const CronLease = Type.Object({
+  running: Type.Optional(Type.Object({}, { additionalProperties: { type: 'integer' } })),
+})
+/** `running`: owner → runs that the sites server has. */
+export type CronLease = { running?: Readonly<Record<string, number>> }
+
 /** Parses a result. Returns a message if it is invalid. */
 export const readCronResult = jsonReader(CronResult, 'The result of a cron job')
+
+/** Parses the request of a lease. Returns a message if it is invalid. */
+export const readCronLease: (text: string) => CronLease | { sentence: string } = jsonReader(
+  CronLease,
+  'The lease of cron jobs',
+)

@@ -1,7 +1,6 @@
-/** Requests of sites servers about functions and cron jobs. docs/functions.md: Environment, Cron jobs. */
+/** Requests of sites servers about functions. docs/functions.md: Environment. */
 
 import type { Deps } from '../../context.ts'
-import { leaseRuns } from '../../delivery/crons/runs.ts'
 import { environmentOfFunctions } from '../../delivery/functions/environment.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../delivery/protocol/function-channel.ts'
 import { runsFunctions } from '../../platform/settings/functions.ts'
@@ -29,13 +28,6 @@ export async function answerEnvironment(deps: Deps, path: string): Promise<EdgeR
   if (environment === undefined) return plain(409, NOT_OPENED)
   const headers = { ...PLAIN, 'content-type': 'application/json', 'cache-control': 'no-store' }
   return { status: 200, headers, body: JSON.stringify(environment) }
-}
-
-/** Answers with runs of cron jobs that are due; none where functions are off. */
-export async function answerCronLease(deps: Deps): Promise<EdgeResponse> {
-  const runs = runsFunctions(deps.config.functions) ? await leaseRuns(deps) : []
-  const headers = { ...PLAIN, 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return { status: 200, headers, body: JSON.stringify({ runs }) }
 }
 
 const NOT_OPENED =

@@ -1,13 +1,20 @@
 /** Ingests reports of sites servers: usage, log lines and purges of functions. docs/deploying-sites.md: Usage; docs/functions.md: Log. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
-import { recordResult } from '../../delivery/crons/runs.ts'
+import { leaseRuns, recordResult } from '../../delivery/crons/runs.ts'
 import { storeReport } from '../../delivery/logs/store-lines.ts'
-import { MAX_RESULT_BYTES, readCronResult } from '../../delivery/protocol/cron-channel.ts'
+import {
+  type CronRun,
+  MAX_LEASE_BYTES,
+  MAX_RESULT_BYTES,
+  readCronLease,
+  readCronResult,
+} from '../../delivery/protocol/cron-channel.ts'
 import { MAX_LOG_BYTES, readLogReport } from '../../delivery/protocol/log-report.ts'
 import { MAX_PURGE_BYTES, readPurgeReport } from '../../delivery/protocol/purge-channel.ts'
 import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
+import { runsFunctions } from '../../platform/settings/functions.ts'
 import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
@@ -29,6 +36,18 @@ export async function answerReport(
 export async function answerLogReport(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
   const of = { what: 'log lines', most: MAX_LOG_BYTES, read: readLogReport }
   return take(deps.db, request, of, (report) => storeReport(deps, report))
+}
+
+/** Answers with runs of cron jobs that are due; none where functions are off. */
+export async function answerCronLease(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
+  const of = { what: 'cron jobs', most: MAX_LEASE_BYTES, read: readCronLease }
+  let runs: CronRun[] = []
+  const answer = await take(deps.db, request, of, async (lease) => {
+    if (runsFunctions(deps.config.functions)) runs = await leaseRuns(deps, lease)
+  })
+  if (answer.status !== 200) return answer
+  const headers = { ...answer.headers, 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return { ...answer, headers, body: JSON.stringify({ runs }) }
 }
 
 /** Takes the result of a run of a cron job. */

@@ -22,10 +22,10 @@ import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
 import type { SyncedHosts } from './index-sync.ts'
 import { isOfFiles, openSiteFiles } from './site-files.ts'
-import { answerCronLease, answerEnvironment, isOfFunctions } from './site-functions.ts'
+import { answerEnvironment, isOfFunctions } from './site-functions.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
 import { answerCode } from './site-sign-in.ts'
-import { answerCronResult, answerLogReport, answerPurge, answerReport } from './site-usage.ts'
+import { answerCronLease, answerCronResult, answerLogReport, answerPurge, answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
@@ -83,7 +83,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     if (path === LOGS_PATH) return answerLogReport(deps, request)
     if (path === PURGE_PATH) return answerPurge(deps, request)
     if (path === CRON_RESULT_PATH) return answerCronResult(deps, request)
-    if (path === CRON_LEASE_PATH && request.method === 'POST') return answerCronLease(deps)
+    if (path === CRON_LEASE_PATH && request.method === 'POST') return answerCronLease(deps, request)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
       return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }

@@ -6,6 +6,7 @@ import { Pool } from 'undici'
 import {
   CRON_LEASE_PATH,
   CRON_RESULT_PATH,
+  CRONS_AT_ONCE,
   type CronResult,
   type CronRun,
   MAX_FAULT,
@@ -16,8 +17,6 @@ import { CountedResponse } from '../usage/counted-response.ts'
 export type AnswerCron = (raw: IncomingMessage, response: CountedResponse) => Promise<void>
 
 const PERIOD_MS = 2000
-/** Runs at the same time. Others wait at the control plane. */
-const AT_ONCE = 32
 /** A function may take 300 s, after it waited for its place. */
 const LIMIT_MS = 330_000
 const CONNECT_MS = 3000
@@ -33,7 +32,7 @@ export function startCrons(
   const pool = new Pool(origin, { connections: 2, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const post = (path: string, body: string) => postTo(pool, token, path, body)
   const visit = openVisits(answer)
-  const running = new Set<Promise<void>>()
+  const running = new Map<Promise<void>, string>()
   const run = async (one: CronRun) => {
     const result = await visit(one)
     for (let left = TRIES; left > 0; left--) {
@@ -49,10 +48,10 @@ export function startCrons(
   let isAway = false
   const ask = async () => {
     try {
-      const text = running.size < AT_ONCE ? await post(CRON_LEASE_PATH, '{}') : ''
+      const text = running.size < CRONS_AT_ONCE ? await post(CRON_LEASE_PATH, leaseOf(running.values())) : ''
       for (const one of text === '' ? [] : (JSON.parse(text) as { runs: CronRun[] }).runs) {
         const work = run(one).finally(() => running.delete(work))
-        running.add(work)
+        running.set(work, one.owner)
       }
       isAway = false
     } catch (error) {
@@ -69,6 +68,12 @@ export function startCrons(
     await asking
     await pool.destroy()
   }
+}
+
+function leaseOf(owners: Iterable<string>): string {
+  const running: Record<string, number> = {}
+  for (const owner of owners) running[owner] = (running[owner] ?? 0) + 1
+  return JSON.stringify({ running })
 }
 
 async function postTo(pool: Pool, token: string, path: string, body: string): Promise<string> {
@@ -98,13 +103,18 @@ function openVisits(answer: AnswerCron): (run: CronRun) => Promise<CronResult> {
       }
       const timer = setTimeout(() => end(null, `It took more than ${LIMIT_MS / 1000} s.`), LIMIT_MS)
       server.emit('connection', Object.assign(far, { remoteAddress: '127.0.0.1' }))
-      const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
-        response.once('end', () => end(response.statusCode ?? null, null))
-        response.once('error', (error) => end(null, faultOf(error)))
-        response.resume()
-      })
-      sent.once('error', (error) => end(null, faultOf(error)))
-      sent.end()
+      try {
+        const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
+          response.once('end', () => end(response.statusCode ?? null, null))
+          response.once('error', (error) => end(null, faultOf(error)))
+          response.resume()
+        })
+        sent.once('error', (error) => end(null, faultOf(error)))
+        sent.end()
+      } catch (error) {
+        // A path or a secret that is not of HTTP: both are of the deployment.
+        end(null, faultOf(error as Error))
+      }
     })
 }
 

@@ -15,6 +15,8 @@ const UPLOADS: Readonly<Record<string, (share: number) => Upload>> = {
         has: repeat(16, () => ({ type: 'query', key: 'a', value: 'b.*' })),
       })),
     }),
+  'cron jobs on dates that never come': (share) =>
+    outputUpload({ crons: repeat(share * 100, (at) => ({ path: '/', schedule: `${at % 60} 0-23 30,31 2 *` })) }),
   'overrides of every file': (share) =>
     outputUpload(
       { overrides: record(share * 19_000, (at) => [`f${at}`, { path: `p${at}`, contentType: 'a/b' }]) },

@@ -12,7 +12,14 @@ import { ROUTES } from '../../../src/routes.ts'
 import { openService } from '../../../src/service.ts'
 import { sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { startGitlab } from '../../support/servers/git-servers.ts'
-import { type ApiResponse, type Call, callerOf, migratedDatabase, onBothEngines, type World } from '../../support/world.ts'
+import {
+  type ApiResponse,
+  type Call,
+  callerOf,
+  migratedDatabase,
+  onBothEngines,
+  type World,
+} from '../../support/world.ts'
 
 const HOUR_MS = 3_600_000
 const key = (name: string) => ({ 'idempotency-key': name })

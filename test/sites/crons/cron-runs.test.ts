@@ -10,6 +10,9 @@ const JOB = `export default function (req, res) {
   if (req.query.go) res.setHeader('location', 'https://elsewhere.example/')
   res.status(Number(req.query.status ?? 200)).end()
 }`
+const SLOW = `export default function (_, res) {
+  setTimeout(() => res.end(), 4000)
+}`
 const PROTECTION = { password: 'all' } as const
 
 test('a run passes the protection with its headers; a visitor who sends the same does not', async (t) => {
@@ -23,7 +26,7 @@ test('a run passes the protection with its headers; a visitor who sends the same
   const schedule = '*/5 * * * *'
   const posing = { 'user-agent': 'vercel-cron/1.0', 'x-vercel-cron-schedule': schedule, authorization: 'Bearer s' }
   assert.equal((await visit('/api/job', posing)).status, 403)
-  const of = { host: SITE, schedule }
+  const of = { host: SITE, schedule, owner: 'u1' }
   control.crons.push(
     { id: 'one', path: '/api/job', secret: 'a long secret', ...of },
     { id: 'two', path: '/api/job?status=307&go=1', secret: null, ...of },
@@ -41,4 +44,34 @@ test('a run passes the protection with its headers; a visitor who sends the same
   ])
   const [line] = control.lines.filter(({ text }) => text.includes('Bearer'))
   assert.deepEqual([line!.path, line!.method, line!.status, line!.deploymentId], ['/api/job', 'GET', 200, 'd1'])
+})
+
+test('a run whose path or secret is not of HTTP fails alone, and the sites server goes on', async (t) => {
+  const { visit, control } = await showFunctions(t, functionOf('api/job', JOB), { env: { SECRET: 'a long secret' } })
+  const of = { host: SITE, schedule: '* * * * *', owner: 'u1' }
+  const wrong = { path: ['/api/job now', '/api/job\r\nx: y', '/api/\u20ac'], secret: ['two\nlines', '\u20ac'] }
+  control.crons.push(
+    ...wrong.path.map((path) => ({ id: path, path, secret: null, ...of })),
+    ...wrong.secret.map((secret) => ({ id: secret, path: '/api/job', secret, ...of })),
+    { id: 'good', path: '/api/job', secret: 'of the job', ...of },
+  )
+  await eventually(async () => control.results.length === 6)
+  const faulty = control.results.filter(({ status }) => status === null)
+  assert.deepEqual(faulty.map(({ id }) => id).toSorted(), [...wrong.path, ...wrong.secret].toSorted())
+  for (const { fault } of faulty) assert.match(fault ?? '', /^The request failed: /)
+  assert.equal(control.results.find(({ id }) => id === 'good')?.status, 200)
+  assert.equal((await visit('/api/job')).status, 200)
+})
+
+test('a lease says how many runs of each owner the sites server has', async (t) => {
+  const { control } = await showFunctions(t, functionOf('api/slow', SLOW))
+  const of = { host: SITE, schedule: '* * * * *', path: '/api/slow', secret: null }
+  control.crons.push(
+    { id: 'one', owner: 'u1', ...of },
+    { id: 'two', owner: 'u1', ...of },
+    { id: 'x', owner: 'u2', ...of },
+  )
+  await eventually(async () => control.leases.some(({ running }) => running?.u1 === 2 && running.u2 === 1))
+  await eventually(async () => control.results.length === 3)
+  await eventually(async () => Object.keys(control.leases.at(-1)?.running ?? { u1: 1 }).length === 0)
 })

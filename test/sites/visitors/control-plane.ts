@@ -6,8 +6,10 @@ import type { TestContext } from 'node:test'
 import {
   CRON_LEASE_PATH,
   CRON_RESULT_PATH,
+  type CronLease,
   type CronResult,
   type CronRun,
+  readCronLease,
   readCronResult,
 } from '../../../src/delivery/protocol/cron-channel.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../../src/delivery/protocol/function-channel.ts'
@@ -46,6 +48,7 @@ type ControlPlane = {
   usage: UsageLine[]
   lines: LogLine[]
   crons: CronRun[]
+  leases: CronLease[]
   results: CronResult[]
   /** Is answered to the next question for changes. */
   change(lines: FactLine[]): void
@@ -75,8 +78,8 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
     const last = { ...end, version: `abcdefgh.1.abcdefgh.${++changed}`, lines: some.length }
     changes.push([head, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
-  const told: Pick<ControlPlane, 'lines' | 'crons' | 'results' | 'purges'> = {
-    ...{ lines: [], crons: [], results: [], purges: [] },
+  const told: Pick<ControlPlane, 'lines' | 'crons' | 'leases' | 'results' | 'purges'> = {
+    ...{ lines: [], crons: [], leases: [], results: [], purges: [] },
   }
   const purged = new Map<string, CachePurges>()
   const server = createServer((request, response) => {
@@ -88,7 +91,11 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
       const env = offered.env ?? {}
       return response.end(JSON.stringify({ env, masked: Object.keys(env) }))
     }
-    if (pathname === CRON_LEASE_PATH) return response.end(JSON.stringify({ runs: told.crons.splice(0) }))
+    if (pathname === CRON_LEASE_PATH)
+      return void take(request, response, readCronLease, (lease) => {
+        told.leases.push(lease)
+        return JSON.stringify({ runs: told.crons.splice(0) })
+      })
     if (pathname === PURGE_PATH)
       return void take(request, response, readPurgeReport, (report) => {
         told.purges.push(report)
