@@ -41,7 +41,4 @@ export type CronLease = { running?: Readonly<Record<string, number>> }
 export const readCronResult = jsonReader(CronResult, 'The result of a cron job')
 
 /** Parses the request of a lease. Returns a message if it is invalid. */
-export const readCronLease: (text: string) => CronLease | { sentence: string } = jsonReader(
-  CronLease,
-  'The lease of cron jobs',
-)
+export const readCronLease = jsonReader(Type.Unsafe<CronLease>(CronLease), 'The lease of cron jobs')

@@ -56,13 +56,7 @@ function serve(means: Means, socket: Socket, owner: DataOwner): void {
     if (!isAnswering) giveBack()
   })
   // A new connection waits as the others of its account do.
-  if (debtMs() > 0) {
-    socket.pause()
-    wait(debtMs()).then(
-      () => socket.resume(),
-      () => {},
-    )
-  }
+  if (debtMs() > 0) resumeAfter(socket, wait(debtMs()))
   socket.on('data', (piece: Buffer) => {
     socket.setTimeout(STALL_MS)
     const frame = reader.push(piece)
@@ -111,4 +105,12 @@ function send(socket: Socket, pieces: Buffer[]): Promise<void> {
       else resolve()
     })
   })
+}
+
+function resumeAfter(socket: Socket, waited: Promise<void>): void {
+  socket.pause()
+  waited.then(
+    () => socket.resume(),
+    () => {},
+  )
 }

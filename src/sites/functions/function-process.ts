@@ -61,7 +61,8 @@ export async function startProcess(means: ProcessMeans, start: Start, hooks: Hoo
     }
     const ended = sandbox.wait().finally(close)
     ended.catch(() => {})
-    return { connections, ended, destroy: () => sandbox.destroy() }
+    // Its callers do not wait. A directory that cannot be removed is removed at the next start.
+    return { connections, ended, destroy: () => sandbox.destroy().catch(() => {}) }
   } catch (error) {
     server.close()
     data.close()

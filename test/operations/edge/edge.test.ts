@@ -330,7 +330,11 @@ test('a transaction that noted a change early and commits late is not missed [po
 })
 
 async function twoInstances() {
-  const shared = { ...SETTINGS, DATABASE_URL: await migratedDatabase(), BERTH_OPERATOR_TOKEN: 'operator-of-two-instances' }
+  const shared = {
+    ...SETTINGS,
+    DATABASE_URL: await migratedDatabase(),
+    BERTH_OPERATOR_TOKEN: 'operator-of-two-instances',
+  }
   const one = await openWorld('postgres', shared)
   const other = await openWorld('postgres', { ...shared, BERTH_KEYS: `${one.folder}/keys.json` })
   return [one, { ...other, call: one.call }]
