@@ -31,7 +31,7 @@ function timeOf(time: number, text: string, grain = ''): Html {
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
 }
 
-/** Renders `3 hours ago` with the exact time below it, in UTC, for a list of which times are read out or compared. */
+/** Renders `3 hours ago` with the exact time below it, in UTC, for lists whose times are read out or compared. */
 export function relativeAndExactTime(time: number, now: number): Html {
   const [day, clock] = new Date(time).toISOString().split(/[T.]/)
   return html`${relativeTime(time, now)}<br><span class="soft small">${day} ${clock} UTC</span>`

@@ -17,13 +17,13 @@ export async function mailFailure(
     .select(['slug', 'email', 'suspended_at'])
     .where('id', '=', owner.id)
     .executeTakeFirstOrThrow()
-  const letter = {
+  const message = {
     topic: `failed ${project.id}`,
     subject: `Production deployment of ${toSingleLine(project.name)} failed`,
     text: textOf(ctx, slug, project.name, row),
   }
-  if (owner.kind === 'team') return mailOwners(ctx, owner.id, letter)
-  if (email !== null && suspended_at === null) await queueMail(ctx, { recipient: email, ...letter })
+  if (owner.kind === 'team') return mailOwners(ctx, owner.id, message)
+  if (email !== null && suspended_at === null) await queueMail(ctx, { recipient: email, ...message })
 }
 
 function textOf({ deps }: OperatorCtx, slug: string, name: string, row: Row<'deployment'>): string {

@@ -2,7 +2,7 @@
 
 const SWEPT_ABOVE = 10_000
 
-/** Creates a pace of `perSecond` units, of which so many may come at once. Returns how many ms the account waits after these units. */
+/** Creates a pace of `perSecond` units, as many at once. Returns how many ms the account waits after these units. */
 export function createPace(perSecond: number, now: () => number): (account: string, units: number) => number {
   const debts = new Map<string, { owed: number; at: number }>()
   const owedNow = ({ owed, at }: { owed: number; at: number }) =>

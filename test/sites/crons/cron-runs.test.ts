@@ -10,8 +10,12 @@ const JOB = `export default function (req, res) {
   if (req.query.go) res.setHeader('location', 'https://elsewhere.example/')
   res.status(Number(req.query.status ?? 200)).end()
 }`
-const SLOW = `export default function (_, res) {
-  setTimeout(() => res.end(), 4000)
+/** It answers once it is asked to. */
+const SLOW = `const held = []
+export default function (req, res) {
+  if (req.query.answer === undefined) return void held.push(res)
+  for (const one of held.splice(0)) one.end()
+  res.end()
 }`
 const PROTECTION = { password: 'all' } as const
 
@@ -64,7 +68,7 @@ test('a run whose path or secret is not of HTTP fails alone, and the sites serve
 })
 
 test('a lease says how many runs of each owner the sites server has', async (t) => {
-  const { control } = await showFunctions(t, functionOf('api/slow', SLOW))
+  const { visit, control } = await showFunctions(t, functionOf('api/slow', SLOW))
   const of = { host: SITE, schedule: '* * * * *', path: '/api/slow', secret: null }
   control.crons.push(
     { id: 'one', owner: 'u1', ...of },
@@ -72,6 +76,9 @@ test('a lease says how many runs of each owner the sites server has', async (t) 
     { id: 'x', owner: 'u2', ...of },
   )
   await eventually(async () => control.leases.some(({ running }) => running?.u1 === 2 && running.u2 === 1))
-  await eventually(async () => control.results.length === 3)
+  await eventually(async () => {
+    await visit('/api/slow?answer')
+    return control.results.length === 3
+  })
   await eventually(async () => Object.keys(control.leases.at(-1)?.running ?? { u1: 1 }).length === 0)
 })
