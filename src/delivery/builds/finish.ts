@@ -58,14 +58,19 @@ async function readOutputOf(
   const files = await storedFiles(ctx, entries)
   if ('faults' in files) return files
   const intake = await openIntake(ctx)
-  const read = await readEntries(ctx, files.entries, intake)
-  if ('faults' in read) {
+  try {
+    const read = await readEntries(ctx, files.entries, intake)
+    if ('faults' in read) {
+      await countStrays(ctx, intake.files())
+      return read
+    }
+    // Files of the runner are strays until an output has them.
+    const built = { ...read, put: [...read.put, ...files.strays] }
+    return { ...built, ahead: await writeAhead(ctx, built) }
+  } catch (error) {
     await countStrays(ctx, intake.files())
-    return read
+    throw error
   }
-  // Files of the runner are strays until an output has them.
-  const built = { ...read, put: [...read.put, ...files.strays] }
-  return { ...built, ahead: await writeAhead(ctx, built) }
 }
 
 async function hold(deps: Deps, ctx: ReadCtx, holder: Holder, output: BuiltOutput): Promise<Outcome> {

@@ -52,9 +52,14 @@ export async function countStrays(ctx: StrayCtx, files: readonly StoredFile[]): 
   await addStrays(ctx, files, (db, bytes) => countRoom(db, ctx.account.id, bytes))
 }
 
-/** Counts many files of a request in progress, like `countStrays`. Refuses: budget_used_up 409. */
+/** Counts many files of a request in progress, like `countStrays`, and also when it refuses. Refuses: budget_used_up 409. */
 export async function nameStrays(ctx: StrayCtx, files: readonly StoredFile[]): Promise<void> {
-  await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
+  try {
+    await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
+  } catch (error) {
+    await countStrays(ctx, files)
+    throw error
+  }
 }
 
 type Count = (db: Queries, bytes: number) => Promise<unknown>

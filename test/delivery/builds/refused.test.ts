@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { mustCountRight, SUFFIX } from '../deploys/deploying.ts'
+import { thereIs } from '../uploads/uploading.ts'
 import { BUILDS, createSource, entriesOf, OUTPUT, openRunners, RUNNER_TOKEN, SOURCE, stateOf } from './building.ts'
 
 onBothEngines(
@@ -77,6 +78,25 @@ onBothEngines(
       assert.match(refused.errorMessage, sentence)
       await mustCountRight(world)
     }
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a file that exceeds the free space of the account is refused, and is counted as long as it is stored',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    await createSource(world)
+    const runner = runners.of(await runners.take())
+    const [{ used: before }, room] = [await thereIs(world), 6000]
+    world.deps.config.files.perAccount = before[0]! + room
+    // It fits by its bytes, and not by the blocks that it takes.
+    const put = await runner.put('a'.repeat(room - 1000))
+    assert.deepEqual([put.status, put.body.error.code], [409, 'budget_used_up'])
+    const { files, blobs, used } = await thereIs(world)
+    assert.deepEqual([files.length, used], [blobs.length, [before[0]! + 8192]])
     await runners.close()
   },
   BUILDS,
