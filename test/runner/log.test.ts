@@ -1,5 +1,6 @@
 /** The log of a build, cut anywhere, arrives whole, in order and masked. docs/runner.md: Log. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createMasks } from '../../src/platform/secrets/masks.ts'
@@ -60,6 +61,31 @@ test('a value within base64 of other text is masked at each offset', () => {
     assert.match(masks.mask(text), /\*\*\*/, before)
   }
   assert.equal(createMasks(['short']).mask('a short one'), 'a short one')
+})
+
+test('a value of any length is masked, whatever the others are', () => {
+  const random = (length: number) => randomBytes(length).toString('base64').slice(0, length)
+  const values = [random(60_000), `${'a'.repeat(3000)}b`, ...Array.from({ length: 1000 }, () => random(40))]
+  const masks = createMasks(values)
+  for (const value of values) assert.equal(masks.mask(`a ${value} b`), 'a *** b')
+  const log = createLogBuffer(masks)
+  for (const value of values) log.write(Buffer.from(`${value}\n`))
+  assert.deepEqual([...new Set(log.lastLines())], ['***'])
+})
+
+test('what belongs to several values is masked as a whole, and what belongs to none is not', () => {
+  const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 6, maxLength: 9 }), { minLength: 1 })
+  const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 60 })
+  fc.assert(
+    fc.property(words, text, (values, text) => {
+      const isOf = new Set<number>()
+      for (const value of values)
+        for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))
+          for (let next = at; next < at + value.length; next++) isOf.add(next)
+      const expected = [...text].map((character, at) => (isOf.has(at) ? '*' : character)).join('')
+      assert.equal(createMasks(values).mask(text), expected.replaceAll(/\*+/g, '***'))
+    }),
+  )
 })
 
 test('a line that is too long is split, and no value is cut in two', () => {

@@ -44,8 +44,6 @@ type Sources = {
 }
 
 const MIB = 1024 ** 2
-/** Forms of secrets in lines. The pattern is compiled on the event loop: 1,000 secrets take some 60 ms, once for each process. */
-const MAX_MASKS = 1500
 /** What a small function takes. */
 const MEMORY_OF_ONE = 64 * MIB
 const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
@@ -70,7 +68,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
     const [{ env, masked }, node] = await Promise.all([environments.get(spec.deploymentId), nodeOf(options, spec)])
     const placed = await code.place(spec.account, spec.bundle.files)
     const secrets = masked.map((key) => env[key] ?? '')
-    const { mask } = createMasks(secrets, MAX_MASKS)
+    const { mask } = createMasks(secrets)
     const onLine = (line: FunctionLine) => writeLine(spec, line, mask)
     const hooks = { onMessage: take, onLine }
     try {
