@@ -9,6 +9,13 @@ export function someOf(words: readonly string[], most = 5): string {
   return `${words.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
+/** Removes this character from the end, as often as it is there. A pattern such as `/\/+$/` takes quadratic time. */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === character) end--
+  return text.slice(0, end)
+}
+
 /** Returns the most similar candidate; undefined if none is close. */
 export function closestMatch(typed: string, candidates: readonly string[]): string | undefined {
   const [near] = candidates

@@ -79,7 +79,7 @@ async function mustMayAsk(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Par
 /** Returns the page at the URL of a form, or the nearest one above it. `pages`: their paths. */
 function nearestPage(pages: ReadonlySet<string>, path: string, url: string): string {
   if (pages.has(path)) return url
-  const asked = url.replace(/[?#].*$/s, '').split('/')
+  const asked = url.split(/[?#]/, 1)[0]!.split('/')
   const parts = path.split('/')
   if (asked.length !== parts.length) return HOME
   const length = parts.findLastIndex((_, at) => pages.has(parts.slice(0, at).join('/')))

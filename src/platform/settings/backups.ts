@@ -1,5 +1,7 @@
 /** Settings of scheduled backups: schedule, destination, retention. docs/backup.md: Scheduled backups. */
+
 import { join } from 'node:path'
+import { withoutTrailing } from '../base/text.ts'
 import { BadSetting, BooleanSetting, readPath, type Setting, type SettingType, TokenSetting } from './types.ts'
 
 /** `prefix` is empty or ends with a slash. */
@@ -40,7 +42,7 @@ export const BUCKET_FORM =
 
 /** Parses `s3://bucket/key`; undefined for other texts. The key may be empty. */
 export function readBucket(text: string): { bucket: string; key: string } | undefined {
-  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/?)*))?$/.exec(text)
+  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/)*[\w.-]*))?$/.exec(text)
   if (match === null || text.length > 600) return undefined
   const [, bucket = '', key = ''] = match
   return key.split('/').some((part) => part === '.' || part === '..') ? undefined : { bucket, key }
@@ -60,7 +62,7 @@ const ENDPOINT: SettingType<string> = {
       throw new BadSetting(
         `${name} must be an http(s) URL without a user, a query and a fragment, such as https://s3.example.com, not "${text}"`,
       )
-    return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+    return withoutTrailing(`${url.origin}${url.pathname}`, '/')
   },
 }
 

@@ -31,7 +31,7 @@ export const DATABASE: SettingType<DatabaseSetting> = {
 /** Rejects characters of a password that end it in a URL: the rest would be read, and logged, as a host, database or option. */
 function readServer(name: string, text: string): string {
   const url = URL.parse(text)
-  const [tail = ''] = /[/?#].*$/s.exec(text.slice(text.indexOf('://') + 3)) ?? []
+  const [tail = ''] = /[/?#].*/s.exec(text.slice(text.indexOf('://') + 3)) ?? []
   const isWhole = url !== null && !/[@#]/.test(tail) && !/\p{Cc}|%(?![0-9a-f]{2})/iu.test(text) && isText(text)
   if (!isWhole)
     throw new BadSetting(

@@ -1,5 +1,7 @@
 /** Setting definitions, the function that reads their text, and shared setting types. docs/settings.md. */
+
 import { resolve } from 'node:path'
+import { withoutTrailing } from '../base/text.ts'
 
 /** An invalid setting: the process names it and exits with 78 (EX_CONFIG). */
 export class BadSetting extends Error {}
@@ -145,7 +147,7 @@ export const ORIGIN: SettingType<string> = {
       throw new BadSetting(
         `${name} must be scheme, host and port alone, such as https://berth.example.com, not "${text}"`,
       )
-    return text.replace(/\/+$/, '')
+    return withoutTrailing(text, '/')
   },
 }
 

@@ -1,4 +1,5 @@
 /** One request to a function, and its answer to the visitor. docs/functions.md: Requests. */
+
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
 import type { Dispatcher } from 'undici'
@@ -7,6 +8,7 @@ import { CACHE_TAG_HEADER, FAULT_HEADER, ID_HEADER } from '../../launcher/protoc
 import type { Decision, Invocation } from '../router/decision.ts'
 import type { VisitorRequest } from '../router/request.ts'
 import { responseHeaders } from '../router/response-headers.ts'
+import { namesIn } from '../visitors/visit.ts'
 import { FunctionFailure } from './faults.ts'
 import type { Lease } from './processes.ts'
 
@@ -169,11 +171,7 @@ export function answerHeaders(
   { id, call }: Pick<Sent, 'id' | 'call'>,
   hasLength: boolean,
 ): Record<string, string | string[]> {
-  const listed = new Set(
-    String(connection ?? '')
-      .toLowerCase()
-      .split(/\s*,\s*/),
-  )
+  const listed = namesIn([connection ?? []].flat().join())
   const own = Object.entries(others).flatMap(([name, value]) => {
     if (value === undefined || MESSAGE_HEADERS.has(name) || listed.has(name) || FOR_CACHES.has(name)) return []
     return [{ name, value: [value].flat().join(', ') }]
