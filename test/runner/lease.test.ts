@@ -20,6 +20,13 @@ test('a lease is renewed every 5 s, each second after a failure, and given up 5 
   assert.deepEqual(nextRenewal(clock, end), { kind: 'abandon' })
 })
 
+test('a lease that is got at the end of a held request has time for its first beats', () => {
+  const first = nextRenewal(openLeaseClock(0), LEASE_TIMES.pollMs)
+  assert.deepEqual(first, { kind: 'renew', at: LEASE_TIMES.pollMs, timeoutMs: LEASE_TIMES.beatMs })
+  const left = LEASE_TIMES.leaseMs - ABANDON_BEFORE_MS - LEASE_TIMES.pollMs
+  assert.ok(left >= 2 * LEASE_TIMES.beatMs)
+})
+
 test('the time of a beat is one that a timer takes, however little is left of the lease', () => {
   const clock = afterBeat(openLeaseClock(0.25), 6000.5, 6000.75)
   const end = 0.25 + LEASE_TIMES.leaseMs - ABANDON_BEFORE_MS

@@ -56,13 +56,14 @@ export async function openTree(entries: readonly UploadEntry[], report: Report):
 
 const LEADS_OUT = 'is a link that points outside of the upload. Links must be relative, and end inside it.'
 
-function withinBudget(entries: readonly UploadEntry[], report: Report): boolean {
+/** Returns whether an upload is within the limits of number, bytes and paths, by the sizes that its files have. Reports what exceeds them. */
+export function withinBudget(entries: readonly UploadEntry[], report: Report): boolean {
   const { files, bytes, paths } = OUTPUT_LIMITS
   const faults = [
     entries.length > files && `has ${entries.length} files. At most ${files} are allowed.`,
     sumOf(entries, ({ size }) => size) > bytes && `has more than ${bytes} bytes.`,
-    sumOf(entries, ({ path }) => path.length) > paths &&
-      `has paths of more than ${paths} characters together. Shorten them.`,
+    sumOf(entries, ({ path, target = '' }) => path.length + target.length) > paths &&
+      `has paths and links of more than ${paths} characters together. Shorten them.`,
   ].filter((fault) => fault !== false)
   for (const fault of faults) addFault(report, 'The upload', '', fault)
   return faults.length === 0

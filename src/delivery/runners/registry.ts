@@ -9,7 +9,7 @@ import type { LeaseRequest } from '../protocol/runner-protocol.ts'
 export const RUNNER_TIMES = {
   /** Between two writes of `last_seen_at`: a runner asks once for each build that it could run. */
   writeMs: 10_000,
-  /** A runner without a request for this time is gone: an idle one asks every 25 s. */
+  /** A runner without a request for this time is gone: an idle one asks every 15 s. */
   goneMs: 120_000,
   /** The row of one that is gone is kept for this time. */
   keptMs: 24 * 3_600_000,

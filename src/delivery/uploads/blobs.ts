@@ -72,8 +72,20 @@ async function addStrays({ deps, account, now }: StrayCtx, files: readonly Store
     await deps.db.write(async (db) => {
       const added = await insertMissingRows(db, 'blob', rows)
       if (added.length > 0) await count(db, roomOf(added))
+      if (added.length < slice.length) await keepStrays(db, account.id, slice, condemned_at)
     }, account.id)
   }
+}
+
+/** A stray that is stored again stays as long as a new one does. */
+async function keepStrays(db: Queries, accountId: string, files: readonly StoredFile[], from: number): Promise<void> {
+  await db
+    .updateTable('blob')
+    .set({ condemned_at: from })
+    .where('account_id', '=', accountId)
+    .where(isOneOf(db, 'sha256', JSON.stringify(files.map(({ sha256 }) => sha256))))
+    .where('condemned_at', '<', from)
+    .execute()
 }
 
 /** Returns which of these files of an account have a row. */
