@@ -41,7 +41,7 @@ function temporary(t: TestContext): string {
 async function open(t: TestContext, budget = LARGE, mostInside = 2 ** 40) {
   const top = temporary(t)
   const folder = join(top, 'cache')
-  const cache = await openBuildCache({ folder, budget, mostInside, log: pino({ level: 'silent' }) })
+  const cache = await openBuildCache({ folder, budget, maxInside: mostInside, log: pino({ level: 'silent' }) })
   const workspaceWith = (files: Record<string, string>) => {
     const place = temporary(t)
     for (const [path, text] of Object.entries(files)) {

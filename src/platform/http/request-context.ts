@@ -28,7 +28,7 @@ export function requestContext(
   const emit = () => {
     throw new Error(`${route.operationId} publishes an event outside of its transaction`)
   }
-  const bare = { actor, db, deps, secrets: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
+  const bare = { actor, db, deps, secrets: { decrypted: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (caller === undefined) return bare
   const spend = openSpending(deps.limits, caller.account.id, now, taken)
   const countRows = async (rows: number) =>

@@ -15,15 +15,15 @@ export type Masks = {
 }
 
 /**
- * Builds the masks of these values. Values of less than 6 characters are not masked. Each line of a value is masked on its own. `most`: forms,
+ * Builds the masks of these values. Values of less than 6 characters are not masked. Each line of a value is masked on its own. `max`: forms,
  * the values themselves first.
  */
-export function createMasks(values: readonly string[], most = MAX_FORMS): Masks {
+export function createMasks(values: readonly string[], max = MAX_FORMS): Masks {
   const lines = values.flatMap((value) => [value, ...value.split(/\r?\n/)])
   const forms = [...new Set([...lines, ...lines.flatMap(formsOf)])]
     .filter((form) => form.length >= MIN_LENGTH && !form.includes('\n'))
-    .slice(0, most)
-    .sort((one, other) => other.length - one.length)
+    .slice(0, max)
+    .sort((a, b) => b.length - a.length)
   if (forms.length === 0) return { longest: 0, mask: (text) => text, cutBefore: (_, at) => at }
   const pattern = new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g')
   return {

@@ -18,12 +18,12 @@ export type KeptFiles = {
   openOnDisk(entry: Entry): Promise<OpenedFile | undefined>
   drop(entry: Entry): Promise<void>
   /**
-   * Writes a file of at most `most` bytes and adds it with one use held (`letGo` of opened-file.ts). Evicts files only when the
+   * Writes a file of at most `max` bytes and adds it with one use held (`letGo` of opened-file.ts). Evicts files only when the
    * first piece arrives, so a fetch that fails while the control plane is unavailable evicts nothing. `sizeOf` is called after
    * all pieces. Throws ContentUnavailable (`too_large`, `full`), usually before reading a piece, and errors of the pieces and the
    * disk.
    */
-  write(account: string, key: string, most: number, pieces: AsyncIterable<Buffer>, sizeOf: () => number): Promise<Entry>
+  write(account: string, key: string, max: number, pieces: AsyncIterable<Buffer>, sizeOf: () => number): Promise<Entry>
   used(): Space
 }
 
@@ -59,12 +59,12 @@ export async function openKeptFiles(folder: string, budgetBytes: number, memoryB
     drop,
     openOnDisk,
     open: (entry) => openHot(hot, entry, openOnDisk),
-    async write(account, key, most, pieces, sizeOf) {
-      entries.mustFit(most, key)
+    async write(account, key, max, pieces, sizeOf) {
+      entries.mustFit(max, key)
       let room: Room | undefined
       const makeRoom = async () => {
         if (room !== undefined) return
-        room = entries.reserve(most, key)
+        room = entries.reserve(max, key)
         await removeFiles(room.evicted)
       }
       try {

@@ -21,8 +21,8 @@ export type LineBuffer = {
   add(deploymentId: string, line: Written, mask?: Mask): void
   /** Notes a request. Call the result with its status: 0 for a visitor who left. */
   begin(deploymentId: string, facts: RequestFacts): (status: number) => void
-  /** Removes and returns the oldest lines: at most `most`, with at most `bytes` of text. */
-  take(most: number, bytes: number): LogLine[]
+  /** Removes and returns the oldest lines: at most `max`, with at most `bytes` of text. */
+  take(max: number, bytes: number): LogLine[]
 }
 
 /** Facts change until the answer: a line that is taken later has its status. */
@@ -53,7 +53,7 @@ export function openLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): Lin
         if (of.lines === 0) keep(deploymentId, status >= 500 ? 'error' : 'info', '', of)
       }
     },
-    take: (most, bytes) => take(most, bytes).map(lineOf),
+    take: (max, bytes) => take(max, bytes).map(lineOf),
   }
 }
 
@@ -88,11 +88,11 @@ function openKept(bounds: Bounds, now: () => number) {
       // Masking costs more than counting, so a flood is not masked.
       push({ deploymentId, level, text: mask(text), of })
     },
-    take(most: number, bytes: number): Held[] {
+    take(max: number, bytes: number): Held[] {
       // A warning waits for its place as lines do.
       if (held < bounds.heldBytes) reportDropped()
       let [count, size] = [0, 0]
-      while (count < lines.length && count < most && (count === 0 || size + sizeOf(lines[count]!.text) <= bytes))
+      while (count < lines.length && count < max && (count === 0 || size + sizeOf(lines[count]!.text) <= bytes))
         size += sizeOf(lines[count++]!.text)
       const taken = lines.slice(0, count)
       lines = lines.slice(count)

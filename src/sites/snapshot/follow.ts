@@ -101,8 +101,8 @@ async function pause(ms: number, stopping: AbortSignal): Promise<void> {
 
 /** Backs off with jitter, so that not all sites servers reconnect at once. */
 function pauseMs(failures: number): number {
-  const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
-  return MIN_PAUSE_MS + Math.random() * (most - MIN_PAUSE_MS)
+  const max = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
+  return MIN_PAUSE_MS + Math.random() * (max - MIN_PAUSE_MS)
 }
 
 /** Requests once and applies the response. Throws if it fails or is older than the current facts. */

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ArchiveFault } from '../../../src/delivery/archive/fault.ts'
+import { ArchiveError } from '../../../src/delivery/archive/fault.ts'
 import { isOfArchive, orderParts } from '../../../src/delivery/archive/parts.ts'
 import { unpackArchive } from '../../../src/delivery/archive/unpack.ts'
 import { openFolderStore } from '../../../src/delivery/files/folder-store.ts'
@@ -20,7 +20,7 @@ const store = openFolderStore(join(folder, 'files'))
 const ACCOUNT = 'acc_1'
 
 async function keep(bytes: Uint8Array): Promise<string> {
-  const { sha256 } = await store.put(ACCOUNT, inPieces(bytes), { sha1: undefined, size: undefined, most: 2 ** 30 })
+  const { sha256 } = await store.put(ACCOUNT, inPieces(bytes), { sha1: undefined, size: undefined, max: 2 ** 30 })
   return sha256
 }
 
@@ -74,7 +74,7 @@ test('an archive of an output becomes the output that its files would be, in par
 test('parts in the wrong order, or without one, are refused', async () => {
   const bytes = systemTar(outputFolder(), '.vercel')
   const [first, second] = [await keep(bytes.subarray(0, 500)), await keep(bytes.subarray(500))]
-  await assert.rejects(unpackArchive(store, ACCOUNT, [second, first]), ArchiveFault)
+  await assert.rejects(unpackArchive(store, ACCOUNT, [second, first]), ArchiveError)
   await assert.rejects(unpackArchive(store, ACCOUNT, [first]), /ends in the middle/)
   await assert.rejects(unpackArchive(store, ACCOUNT, [first, '0'.repeat(64)]), /A part of the archive is missing/)
   await assert.rejects(unpackArchive(store, 'acc_2', [first, second]), /A part of the archive is missing/)

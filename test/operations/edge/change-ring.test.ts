@@ -18,7 +18,7 @@ test('a reader gets each key that changed once, in the order of their last chang
 })
 
 test('evicted changes are known to be missing, by number and by characters', () => {
-  for (const bounds of [{ most: 10 }, { mostCharacters: 20 }]) {
+  for (const bounds of [{ max: 10 }, { maxCharacters: 20 }]) {
     const ring = openChangeRing(0, bounds)
     const start = ring.place()
     for (let at = 1; at <= 11; at++) ring.add([change(`k${at % 10}`, at)])
@@ -61,7 +61,7 @@ test('for any changes and reads, each reader ends with the current values, or ha
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const ring = openChangeRing(0, { most: 12 })
+      const ring = openChangeRing(0, { max: 12 })
       const truth = new Map<string, number>()
       const readers = Array.from({ length: 3 }, () => ({ place: ring.place(), known: new Map<string, number>() }))
       const ask = (reader: (typeof readers)[0], most: number) => {

@@ -1,5 +1,5 @@
 /**
- * Kysely over the pool, with pipelining: BEGIN is sent together with the first statement, and a statement with `noAnswer` together with the next one
+ * Kysely over the pool, with pipelining: BEGIN is sent together with the first statement, and a statement with `discardResult` together with the next one
  * or with COMMIT.
  */
 import {
@@ -147,7 +147,7 @@ function openConnection(client: pg.PoolClient, names: StatementNames, listeners:
     async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
       // Outside its transaction only a SELECT changes nothing, so others wait until the transaction has begun.
       if (compiled.query.kind !== 'SelectQueryNode') await begun
-      if (compiled.noAnswer && begun !== undefined) {
+      if (compiled.discardResult && begun !== undefined) {
         sent.add(send(compiled))
         return { rows: [] }
       }
