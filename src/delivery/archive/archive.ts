@@ -3,7 +3,7 @@ import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import { pathError } from '../outputs/paths.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type Blocks, openBlocks } from './blocks.ts'
-import { type Budget, openBudget } from './budget.ts'
+import { type Budget, createBudget } from './budget.ts'
 import { addExtended, type Extended, isExtended } from './extended.ts'
 import { damaged, entryError } from './fault.ts'
 import { BLOCK, type Header, readHeader } from './header.ts'
@@ -24,7 +24,7 @@ export type ArchiveEntry = {
 /** Yields the entries of an archive. Throws ArchiveError and errors of the source. Always closes the source. */
 export async function* readArchive(packed: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry, void> {
   const blocks = openBlocks(unzip(packed))
-  const budget = openBudget()
+  const budget = createBudget()
   try {
     for (let header = await nextHeader(blocks, budget); header; header = await nextHeader(blocks, budget)) {
       const entry = entryOf(header, budget)

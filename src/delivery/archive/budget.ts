@@ -12,7 +12,7 @@ export type Budget = {
 }
 
 /** Creates a budget. */
-export function openBudget(): Budget {
+export function createBudget(): Budget {
   const paths = new Set<string>()
   const used = { headers: 0, extended: 0, files: 0, bytes: 0, paths: 0 }
   const add = (what: keyof typeof used, amount: number, max: number, words: string) => {

@@ -1,7 +1,7 @@
 /** Reads the file list of a new deployment, without lookups. docs/deploying-sites.md: File lists. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { isOfArchive, orderParts } from '../archive/parts.ts'
-import { addError, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
+import { addError, createReport, type Report, sentencesOf } from '../outputs/faults.ts'
 import { isPrebuilt } from '../outputs/output.ts'
 import { foldersAbove, pathError, shown } from '../outputs/paths.ts'
 import { entryKind } from '../outputs/tree.ts'
@@ -33,10 +33,10 @@ const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
 /** Reads a list. Returns it, or at most 21 error sentences, each with entry and field. */
 export async function readFileList(files: FileEntries): Promise<FileList | { faults: string[] }> {
-  const report = openReport()
+  const report = createReport()
   refuseLarge(files, report)
   if (report.faults.length > 0) return { faults: sentencesOf(report) }
-  const listing = openListing(report)
+  const listing = createListing(report)
   let at = 0
   await mapInSlices(files, (file) => {
     const entry = entryOf(file, at++, report)
@@ -89,7 +89,7 @@ function entryOf(entry: FileEntries[number], at: number, report: Report): Listed
 
 type Sums = { bytes: number; paths: number; inlineFiles: number; inlineBytes: number }
 
-function openListing(report: Report) {
+function createListing(report: Report) {
   const kinds = new Map<string, ListedEntry['kind']>()
   const sums: Sums = { bytes: 0, paths: 0, inlineFiles: 0, inlineBytes: 0 }
   const entries: ListedEntry[] = []

@@ -1,6 +1,6 @@
 /** Sources of deployments: their files by content, and a list of them. docs/building.md: Source. */
 import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
-import { addError, openReport, sentencesOf } from '../outputs/faults.ts'
+import { addError, createReport, sentencesOf } from '../outputs/faults.ts'
 import { pathError, shown } from '../outputs/paths.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
 import type { SourceEntry } from '../protocol/runner-protocol.ts'
@@ -20,7 +20,7 @@ export async function storeSource(
   entries: readonly UploadEntry[],
   intake: Intake,
 ): Promise<NewOutput | { faults: string[] }> {
-  const report = openReport()
+  const report = createReport()
   if (entries.length === 0) addError(report, 'files', '', 'is empty. Deploy a folder with files.')
   const source: SourceEntry[] = []
   const files = new Set<string>()

@@ -4,7 +4,7 @@ import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { unpackArchive } from '../archive/unpack.ts'
-import { addError, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
+import { addError, createReport, type Report, sentencesOf } from '../outputs/faults.ts'
 import { shown } from '../outputs/paths.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
@@ -22,7 +22,7 @@ export async function uploadedEntries(
   list: FileList,
   store: FileStore,
 ): Promise<UploadEntry[] | { faults: string[] }> {
-  const report = openReport()
+  const report = createReport()
   const stored = await storedFiles(ctx, list.wanted)
   const reading: Reading = { accountId: ctx.account.id, store, stored, report }
   const parts = await inGroups(list.parts, (part) => entryOf(reading, part))

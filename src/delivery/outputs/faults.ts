@@ -9,7 +9,7 @@ export type Report = {
 }
 
 /** Creates a report. */
-export function openReport(): Report {
+export function createReport(): Report {
   return { faults: [], more: 0 }
 }
 

@@ -4,10 +4,10 @@ import { type FunctionList, functionLists } from '../functions/file-lists.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { ROUTING_MANIFEST_VERSION, type RoutingManifest } from '../protocol/routing-manifest.ts'
 import { readConfig } from './config-file.ts'
-import { addError, openReport, type Report, sentencesOf } from './faults.ts'
+import { addError, createReport, type Report, sentencesOf } from './faults.ts'
 import { type Field, parseField, refuseField } from './fields.ts'
 import { type Functions, type ReadJson, readFunctions } from './functions.ts'
-import { type Notice, type NoticeList, openNotices, type Runs } from './notices.ts'
+import { createNotices, type Notice, type NoticeList, type Runs } from './notices.ts'
 import { prerenderOf } from './prerenders.ts'
 import { staticFilesOf } from './static-files.ts'
 import { fileAt, openTree, type Tree, type UploadEntry } from './tree.ts'
@@ -34,8 +34,8 @@ export function isPrebuilt(entries: readonly Pick<UploadEntry, 'path'>[]): boole
 
 /** Reads an output. Returns it, or at most 21 error sentences. Works in slices, so a large output does not block other requests. */
 export async function readOutput(upload: Upload): Promise<Output | { faults: string[] }> {
-  const report = openReport()
-  const notices = openNotices(upload.runs)
+  const report = createReport()
+  const notices = createNotices(upload.runs)
   const tree = await openTree(upload.entries, report)
   const manifest = report.faults.length === 0 ? await compile(upload, tree, report, notices) : undefined
   if (manifest === undefined || report.faults.length > 0) return { faults: sentencesOf(report) }

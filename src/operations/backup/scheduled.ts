@@ -21,7 +21,7 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
   const dueAt = schedule && (await parseSchedule(schedule))(now)
   const run = dueAt ? await acquireRun(deps.db, dueAt, now) : undefined
   if (run === undefined) return 0
-  const passedMs = openPassed()
+  const passedMs = createPassed()
   const hold = setInterval(() => void renewRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
   const fault = await createAndCheck(deps, stop).then(
     () => null,
@@ -34,7 +34,7 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
 }
 
 /** Measures elapsed time. */
-function openPassed(): () => number {
+function createPassed(): () => number {
   const began = performance.now()
   return () => Math.round(performance.now() - began)
 }

@@ -30,7 +30,7 @@ const KEPT = 0.8
 type Held = { changes: Change[]; characters: number; before: number; floor: number; newest: number }
 
 /** Creates an empty ring. `overlapMs`: maximum delay between a stamp and its visibility. */
-export function openChangeRing(
+export function createChangeRing(
   overlapMs: number,
   { max = MAX_CHANGES, maxCharacters = MAX_CHARACTERS } = {},
 ): ChangeRing {

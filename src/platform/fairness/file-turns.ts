@@ -28,7 +28,7 @@ export type Turns = {
 }
 
 /** Creates the turns of a kind. */
-export function openTurns(kind: keyof typeof RULES): Turns {
+export function createTurns(kind: keyof typeof RULES): Turns {
   const { maxPerOwner, maxTotal, maxWaiting, what } = RULES[kind]
   const semaphore = createSemaphore({
     slots: maxTotal,

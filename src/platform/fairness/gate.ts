@@ -2,7 +2,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { afterNextTick, beginShortRequest, endShortRequest, iterationMs } from '../base/event-loop.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import { openTurns, type Turns } from './file-turns.ts'
+import { createTurns, type Turns } from './file-turns.ts'
 import { createSemaphore } from './semaphore.ts'
 
 /** After an iteration this long, waiting requests are left for the next one, so that new input is read first. */
@@ -88,7 +88,7 @@ export function createGates(
 ): Gates {
   // Concurrent long transactions of one account would cause each other serialization failures, then run exclusively and block everyone.
   const bulk = createGate({ maxPerOwner: 1, patience: timeout })
-  const [files, slow] = [openTurns('files'), openTurns('deployments')]
+  const [files, slow] = [createTurns('files'), createTurns('deployments')]
   // SQLite is read in this process: two lists of one account would only slow each other down.
   if (engine === 'sqlite')
     return {

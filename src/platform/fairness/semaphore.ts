@@ -24,7 +24,7 @@ export type SemaphoreRules = {
 /** Creates a semaphore. */
 export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
   const queue = createFairQueue<() => void>()
-  const slots = openSlots(rules)
+  const slots = createSlots(rules)
   const admitNext = () => {
     const next = queue.shift(slots.fits)
     next?.()
@@ -71,7 +71,7 @@ function admitAll(admitNext: () => boolean): void {
   while (admitNext());
 }
 
-function openSlots({ slots = Number.POSITIVE_INFINITY, canAcquire = () => true }: SemaphoreRules) {
+function createSlots({ slots = Number.POSITIVE_INFINITY, canAcquire = () => true }: SemaphoreRules) {
   const counts = new Map<string, number>()
   let total = 0
   const heldBy = (owner: string) => counts.get(owner) ?? 0

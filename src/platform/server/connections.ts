@@ -69,7 +69,7 @@ export function boundConnections(server: Server, rules: ConnectionRules): (socke
 
 function openConnections({ trustedProxies }: ConnectionRules) {
   const networks = new Map<string, Network>()
-  const sizes = openSizes()
+  const sizes = createSizes()
   let total = 0
   const networkFor = ({ remoteAddress = '' }: Socket): Network => {
     const trusted = isTrusted(trustedProxies, remoteAddress)
@@ -131,7 +131,7 @@ function isIdle({ response }: Connection): boolean {
   return response === undefined || !response.req.complete || response.writableFinished
 }
 
-function openSizes() {
+function createSizes() {
   const bySize: Set<Network>[] = []
   return {
     /** Updates a network whose size was `previous`. */

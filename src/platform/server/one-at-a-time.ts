@@ -76,7 +76,7 @@ const NOTHING = Buffer.alloc(0)
 
 /** Parses incoming bytes in slices, when allowed, and none after the connection closed. */
 function parseInSlices(socket: Socket): Line {
-  const turn = openTurn(socket, readOn)
+  const turn = createTurn(socket, readOn)
   const line: Line = {
     ...{ isBusy: false, ofBody: 0, held: NOTHING },
     ...{ readOn, readOnSoon: () => setImmediate(readOn), readOnInTurn: turn.take },
@@ -121,7 +121,7 @@ function parseInSlices(socket: Socket): Line {
 }
 
 /** At most one place of a connection in the fair queue. */
-function openTurn(socket: Socket, readOn: () => void) {
+function createTurn(socket: Socket, readOn: () => void) {
   let isTaken = false
   return {
     isTaken: () => isTaken,

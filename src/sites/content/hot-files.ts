@@ -23,7 +23,7 @@ type Hot = { size: number; bytes: Promise<Buffer>; there?: Buffer; uses: number;
 type State = { files: Map<string, Hot>; held: number; maxBytes: number }
 
 /** Creates an in-memory cache. `maxBytes` includes files that are lent to slow visitors. */
-export function openHotFiles(maxBytes: number): HotFiles {
+export function createHotFiles(maxBytes: number): HotFiles {
   const state: State = { files: new Map(), held: 0, maxBytes }
   const { files } = state
   return {

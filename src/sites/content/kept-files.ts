@@ -1,8 +1,8 @@
 /** Keeps the cache index and its directory consistent. docs/deploying-sites.md: File cache. */
 import { type CachedFile, type CacheFiles, openCacheFiles } from './cache-files.ts'
-import { type Entry, openEntries, type Room } from './entries.ts'
+import { createEntries, type Entry, type Room } from './entries.ts'
 import type { Space } from './eviction.ts'
-import { type HotFiles, MAX_HOT, openHotFiles } from './hot-files.ts'
+import { createHotFiles, type HotFiles, MAX_HOT } from './hot-files.ts'
 import { type OpenedFile, openEntry, openLent, readWhole } from './opened-file.ts'
 
 /** An index entry needs about 400 bytes of memory. */
@@ -30,8 +30,8 @@ export type KeptFiles = {
 /** Opens the directory with its files. `memoryBytes` limits small files in memory. Evicts the least recently used files above the budget. */
 export async function openKeptFiles(folder: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
   const files = openCacheFiles(folder)
-  const hot = openHotFiles(memoryBytes)
-  const entries = openEntries({ bytes: budgetBytes, files: MAX_FILES })
+  const hot = createHotFiles(memoryBytes)
+  const entries = createEntries({ bytes: budgetBytes, files: MAX_FILES })
   /** Removals run in order. Writes wait for them, so that a removal cannot delete a file that was added again. */
   let removals = Promise.resolve()
   const removeFiles = (removed: readonly CachedFile[]) => {

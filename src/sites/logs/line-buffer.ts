@@ -35,9 +35,9 @@ const UNKNOWN = { method: '', host: '', path: '', status: 0, lines: 0 }
 type Bounds = Readonly<Record<keyof typeof LOG_BOUNDS, number>>
 
 /** Creates a buffer. */
-export function openLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): LineBuffer {
+export function createLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): LineBuffer {
   const running = new Map<string, Running>()
-  const { keep, take } = openKept(bounds, now)
+  const { keep, take } = createKept(bounds, now)
   return {
     add(deploymentId, { level, text, requestId }, mask) {
       const of = running.get(`${deploymentId} ${requestId}`) ?? { ...UNKNOWN, requestId }
@@ -58,7 +58,7 @@ export function openLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): Lin
 }
 
 /** Lines within the bounds, and how many of each deployment were not. */
-function openKept(bounds: Bounds, now: () => number) {
+function createKept(bounds: Bounds, now: () => number) {
   const minutes = new Map<string, Minute>()
   const minuteNow = () => Math.floor(now() / 60_000)
   let lines: Held[] = []

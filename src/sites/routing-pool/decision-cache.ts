@@ -20,7 +20,7 @@ type Entry = { decision: Decision; characters: number }
 type Kept = { entries: Map<string, Entry>; characters: number }
 
 /** Creates a cache of decisions. */
-export function openDecisionCache(): DecisionCache {
+export function createDecisionCache(): DecisionCache {
   const sites = new Map<string, Kept>()
   let total = 0
 

@@ -60,7 +60,7 @@ type Kept = HostFactsOf & { entry: HostEntry; isSuspect: boolean }
 type Flight = { result: Promise<OwnUrl>; touched: Set<string>; isOverrun: boolean }
 
 type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
-  urls: ReturnType<typeof openKept>
+  urls: ReturnType<typeof createKept>
   /** Hosts that are not own urls, with their expiry. */
   negative: Map<string, number>
   flights: Map<string, Flight>
@@ -71,16 +71,16 @@ type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
 }
 
 /** Creates a cache of own urls. */
-export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
+export function createOwnUrls(rules: OwnUrlRules): OwnUrls {
   const { now = () => performance.now(), maxKept = MAX_KEPT, perSecond = PER_SECOND } = rules
   const state: State = {
     ask: rules.ask,
     isOld: rules.isOld,
-    urls: openKept(maxKept),
+    urls: createKept(maxKept),
     negative: new Map(),
     flights: new Map(),
     slots: createSemaphore({ slots: rules.atOnce }),
-    canAsk: openRate(perSecond, now),
+    canAsk: createRate(perSecond, now),
     pausedUntil: 0,
     now,
   }
@@ -161,7 +161,7 @@ function entryOf(facts: HostFacts): HostEntry {
 }
 
 /** Urls in least-recently-used order, indexed by host and by the ids that they depend on. */
-function openKept(max: number) {
+function createKept(max: number) {
   const byHost = new Map<string, Kept>()
   const hostsOf = new Map<string, Set<string>>()
   let version = 0
@@ -206,7 +206,7 @@ function openKept(max: number) {
   }
 }
 
-function openRate(perSecond: number, now: () => number): (owner: string) => boolean {
+function createRate(perSecond: number, now: () => number): (owner: string) => boolean {
   let counts = new Map<string, number>()
   let began = now()
   return (owner) => {

@@ -17,7 +17,7 @@ type Hour = { begin: number; lines: Map<string, UsageLine> }
 const CLASSES = { 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' } as const
 
 /** Creates counts. `max`: lines, one per deployment and hour. */
-export function openCounts(max: number, now: () => number = Date.now): Counts {
+export function createCounts(max: number, now: () => number = Date.now): Counts {
   const hours = new Map<number, Hour>()
   let size = 0
   let current: Hour | undefined

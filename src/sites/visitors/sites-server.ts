@@ -14,7 +14,7 @@ import { type ContentCache, type FetchContent, openContentCache } from '../conte
 import { startCrons } from '../crons/cron-runs.ts'
 import { openDataCache } from '../data-cache/data-cache.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
-import { openInnerRequests } from '../pictures/inner-request.ts'
+import { createInnerRequests } from '../pictures/inner-request.ts'
 import { openPictureSandbox, type PictureOptions } from '../pictures/picture-sandbox.ts'
 import { openPictures } from '../pictures/pictures.ts'
 import { openPrerenders } from '../prerender/prerenders.ts'
@@ -26,7 +26,7 @@ import { openAdmission } from './admission.ts'
 import { answerVisitor } from './answer-visitor.ts'
 import { openForwarding } from './forward.ts'
 import { openListener } from './listener.ts'
-import { openSites } from './open-sites.ts'
+import { createSites } from './open-sites.ts'
 import { letContinue } from './send.ts'
 
 export type SitesServer = {
@@ -63,7 +63,7 @@ export async function openSitesServer(
   const usage = openUsage(controlPlane, token, log)
   const running = options && (await openRunning(options, { cache, folder, controlPlane, token, log }))
   const { functions, prerenders, data } = running ?? {}
-  const askSelf = openInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
+  const askSelf = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
   const sandbox = pictureOptions && (await openPictureSandbox(pictureOptions))
   const pictures = await openPictures({ egress, cache, folder, log, askSelf, sandbox })
   const known = await openKnownHosts({
@@ -73,7 +73,7 @@ export async function openSitesServer(
       pictures.take(lines)
     },
   })
-  const used = { known, admission, sites: openSites(cache), cache, pool, functions, prerenders, data, pictures }
+  const used = { known, admission, sites: createSites(cache), cache, pool, functions, prerenders, data, pictures }
   const parts = { ...used, forwarding: openForwarding(egress, log), usage, connections: config.connections, log }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),

@@ -8,7 +8,7 @@ import { ArchiveError } from '../../../src/delivery/archive/fault.ts'
 import { isOfArchive, orderParts } from '../../../src/delivery/archive/parts.ts'
 import { unpackArchive } from '../../../src/delivery/archive/unpack.ts'
 import { openFolderStore } from '../../../src/delivery/files/folder-store.ts'
-import { openReport, sentencesOf } from '../../../src/delivery/outputs/faults.ts'
+import { createReport, sentencesOf } from '../../../src/delivery/outputs/faults.ts'
 import { readOutput } from '../../../src/delivery/outputs/output.ts'
 import { readFunctionFiles } from '../../../src/delivery/protocol/function-files.ts'
 import type { FileStore } from '../../../src/platform/files/file-store.ts'
@@ -110,7 +110,7 @@ const PARTS: readonly (readonly [names: readonly string[], expected: readonly st
 
 test('parts are put in the order of their numbers; holes and other names are refused', () => {
   for (const [names, expected] of PARTS) {
-    const report = openReport()
+    const report = createReport()
     const paths = names.map((name) => `.vercel/source.tgz${name}`)
     assert.ok(paths.every(isOfArchive))
     const ordered = orderParts(

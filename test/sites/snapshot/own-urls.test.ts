@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadSnapshot, type HostFacts } from '../../../src/delivery/protocol/snapshot.ts'
-import { type OwnUrl, openOwnUrls } from '../../../src/sites/snapshot/own-urls.ts'
+import { createOwnUrls, type OwnUrl } from '../../../src/sites/snapshot/own-urls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
@@ -26,7 +26,7 @@ function openTried(rules: { mostKept?: number; perSecond?: number; atOnce?: numb
     hold: undefined as Promise<void> | undefined,
     fault: undefined as Error | undefined,
   }
-  const urls = openOwnUrls({
+  const urls = createOwnUrls({
     atOnce: 4,
     now: () => state.now,
     isOld: () => state.isOld,

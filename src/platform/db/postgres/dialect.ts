@@ -131,7 +131,7 @@ function openReading(first: Connection, open: () => Promise<Connection>): Connec
 /** Wraps a pooled connection for one statement or transaction. */
 function openConnection(client: pg.PoolClient, names: StatementNames, listeners: Listeners): Connection {
   const { onCommit, onStatement } = listeners
-  const sent = openSent()
+  const sent = createSent()
   let begun: Promise<unknown> | undefined
   /** Only a transaction is retried when a statement name is stale, so nothing else uses names. */
   const send = watched(
@@ -185,7 +185,7 @@ async function* streamQuery(): AsyncGenerator<never> {
 }
 
 /** Statements that were sent without waiting. After the first failure, all later ones of the transaction fail with less detail. */
-function openSent() {
+function createSent() {
   const all: Promise<unknown>[] = []
   return {
     add<T>(one: Promise<T>): Promise<T> {
