@@ -64,10 +64,10 @@ class Scan {
   private readonly name: Buffer
   private readonly maxParts: number
 
-  constructor(text: Buffer, name: Buffer, mostParts: number) {
+  constructor(text: Buffer, name: Buffer, maxParts: number) {
     this.text = text
     this.name = name
-    this.maxParts = mostParts
+    this.maxParts = maxParts
   }
 
   read(to: number): 'parts' | 'depth' | undefined {

@@ -16,7 +16,7 @@ const facts = (id: string, more: Parameters<typeof project>[1] = {}): HostFacts 
 const kindOf = (found: OwnUrl) => (typeof found === 'string' ? found : found.serving.kind)
 
 /** Own urls over a control plane that knows `known`, with a clock that the test moves. */
-function openTried(rules: { mostKept?: number; perSecond?: number; atOnce?: number } = {}) {
+function openTried(rules: { maxKept?: number; perSecond?: number; atOnce?: number } = {}) {
   const known = new Map<string, HostFacts>()
   const asked: string[] = []
   const state = {
@@ -144,7 +144,7 @@ test('an address causes so many look-ups in a second, and others do not notice',
 })
 
 test('so many are looked up at once, and so many are kept: the least recently used goes', async () => {
-  const { urls, known, asked, state, find } = openTried({ mostKept: 3, atOnce: 2 })
+  const { urls, known, asked, state, find } = openTried({ maxKept: 3, atOnce: 2 })
   const held = Promise.withResolvers<void>()
   state.hold = held.promise
   for (const id of ['1', '2', '3', '4']) known.set(`d${id}.test`, facts(`d${id}`))
