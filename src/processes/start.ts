@@ -31,7 +31,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const log = await openLog(config.logLevel)
   // After a bug the state is unknown, so the supervisor must start a new process.
   process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
-  const onDiskFault = (error: unknown) =>
+  const onDiskError = (error: unknown) =>
     exitWithError(
       log,
       error,
@@ -42,7 +42,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const beside: RunningProgram[] = []
   endAtSignals(log, async () => void (await Promise.all([...beside.map((one) => one.stop()), opened?.close(GRACE_MS)])))
   const waits = { seconds: config.startWaitSeconds, log }
-  const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
+  const service = await openService(config, log, onDiskError, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
     throw (await import('../platform/db/sqlite/store-errors.ts')).explainStoreError(error, config.database.file)
   })

@@ -38,10 +38,10 @@ function temporary(t: TestContext): string {
 }
 
 /** Opens a cache, and workspaces with files. */
-async function open(t: TestContext, budget = LARGE, mostInside = 2 ** 40) {
+async function open(t: TestContext, budget = LARGE, maxInside = 2 ** 40) {
   const top = temporary(t)
   const folder = join(top, 'cache')
-  const cache = await openBuildCache({ folder, budget, mostInside, log: pino({ level: 'silent' }) })
+  const cache = await openBuildCache({ folder, budget, maxInside, log: pino({ level: 'silent' }) })
   const workspaceWith = (files: Record<string, string>) => {
     const place = temporary(t)
     for (const [path, text] of Object.entries(files)) {
@@ -140,8 +140,8 @@ test('a damaged cache is removed with all that was unpacked', { skip }, async (t
 test('an empty cache and one over budget are not stored', { skip }, async (t) => {
   const text = Array.from({ length: 10_000 }, (_, at) => Math.sin(at)).join('')
   const built = { 'node_modules/a': text }
-  const kept = async (files: Record<string, string>, budget = LARGE, mostInside = 2 ** 40) => {
-    const { cache, folder, workspaceWith } = await open(t, budget, mostInside)
+  const kept = async (files: Record<string, string>, budget = LARGE, maxInside = 2 ** 40) => {
+    const { cache, folder, workspaceWith } = await open(t, budget, maxInside)
     await cache.save(PRODUCTION, workspaceWith(files), t.signal)
     return readdirSync(folder).length
   }

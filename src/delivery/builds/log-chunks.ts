@@ -59,7 +59,7 @@ export async function putChunk({ files }: Deps, accountId: string, lines: readon
   const one = async function* () {
     yield bytes
   }
-  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, most: bytes.length })
+  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, max: bytes.length })
 }
 
 /** Reads the lines of a chunk. Throws where its file is missing. */

@@ -2,8 +2,8 @@
 import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import { READERS } from '../../readers.ts'
 import { BadFile } from '../files/file-store.ts'
-import { addFault, openReport, sentencesOf } from '../outputs/faults.ts'
-import { pathFault, shown } from '../outputs/paths.ts'
+import { addError, createReport, sentencesOf } from '../outputs/faults.ts'
+import { pathError, shown } from '../outputs/paths.ts'
 import { type UploadEntry, withinBudget } from '../outputs/tree.ts'
 import type { SourceEntry } from '../protocol/runner-protocol.ts'
 import type { Intake } from '../uploads/intake.ts'
@@ -23,15 +23,15 @@ export async function storeSource(
   entries: readonly UploadEntry[],
   intake: Intake,
 ): Promise<NewOutput | { faults: string[] }> {
-  const report = openReport()
-  if (entries.length === 0) addFault(report, 'files', '', 'is empty. Deploy a folder with files.')
+  const report = createReport()
+  if (entries.length === 0) addError(report, 'files', '', 'is empty. Deploy a folder with files.')
   if (!withinBudget(entries, report)) return { faults: sentencesOf(report) }
   const source: SourceEntry[] = []
   const files = new Set<string>()
   await mapInSlices(entries, (entry) => {
     const { path, kind, mode, size, digest, target } = entry
-    const fault = pathFault(path) ?? (kind === 'other' ? 'is neither a file nor a folder nor a link.' : undefined)
-    if (fault !== undefined) return addFault(report, shown(path), '', fault)
+    const fault = pathError(path) ?? (kind === 'other' ? 'is neither a file nor a folder nor a link.' : undefined)
+    if (fault !== undefined) return addError(report, shown(path), '', fault)
     if (kind === 'file') {
       files.add(digest)
       source.push({ path, kind, mode, size, digest })
@@ -39,8 +39,8 @@ export async function storeSource(
     else source.push({ path, kind: 'folder', mode, size: 0 })
   })
   if (report.faults.length > 0) return { faults: sentencesOf(report) }
-  source.sort((one, other) => (one.path < other.path ? -1 : 1))
-  const announced = { sha1: undefined, size: undefined, most: MAX_LIST_BYTES }
+  source.sort((a, b) => (a.path < b.path ? -1 : 1))
+  const announced = { sha1: undefined, size: undefined, max: MAX_LIST_BYTES }
   try {
     const { sha256, size } = await intake.put(accountId, writeList(source), announced)
     const manifest = { sha256, size }

@@ -37,7 +37,7 @@ export function createMasks(values: readonly string[]): Masks {
   }
   if (pieces.size === 0) return { longest: 0, mask: (text) => text, cutBefore: (_, at) => at }
   const search = createSearch([...pieces])
-  const longest = [...pieces].reduce((most, { length }) => Math.max(most, length), 0)
+  const longest = [...pieces].reduce((max, { length }) => Math.max(max, length), 0)
   return {
     longest,
     mask(text) {
@@ -59,7 +59,7 @@ export function createMasks(values: readonly string[]): Masks {
 /** The values before what is made of them, and of those the short ones first: what is above the limit is left out. */
 function* formsIn(lines: readonly string[]): Generator<string> {
   yield* lines
-  for (const line of lines.toSorted((one, other) => one.length - other.length)) yield* formsOf(line)
+  for (const line of lines.toSorted((a, b) => a.length - b.length)) yield* formsOf(line)
 }
 
 /** The last piece overlaps the one before, so that none is short. */

@@ -43,7 +43,7 @@ export function createSearch(words: readonly string[]): (text: string) => Found[
     }
   }
   // Those of shorter texts first.
-  for (const node of order.subarray(1, count).sort((one, other) => depths[one]! - depths[other]!)) {
+  for (const node of order.subarray(1, count).sort((a, b) => depths[a]! - depths[b]!)) {
     const parent = parents[node]!
     if (parent !== ROOT) suffixes[node] = step(suffixes[parent]!, characters[node]!)
     lengths[node] ||= lengths[suffixes[node]!]!

@@ -43,14 +43,14 @@ function decoded(name: string, text: string): string {
 export const TRACES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     group: 'Running',
-    kind: RECEIVER,
+    type: RECEIVER,
     whenUnset: 'none: no traces',
     description:
       'Where traces are sent over OTLP/HTTP, without the path `/v1/traces`: [operations.md](operations.md#traces).',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     group: 'Running',
-    kind: HEADERS,
+    type: HEADERS,
     whenUnset: 'none',
     description: 'Headers for the collector, such as its token.',
     secret: true,

@@ -38,8 +38,8 @@ export function addPurge(
   const number = last + 1
   const own = environments && { environments }
   if (environment === undefined) return { last: number, ...withPurge(all, number, { kind, tags }, MAX_TAGS), ...own }
-  const most = environment === 'production' ? MAX_TAGS : MAX_TAGS_OF_OTHERS
-  const changed = withPurge(environments?.[environment] ?? NONE, number, { kind, tags }, most)
+  const max = environment === 'production' ? MAX_TAGS : MAX_TAGS_OF_OTHERS
+  const changed = withPurge(environments?.[environment] ?? NONE, number, { kind, tags }, max)
   return withFew({ last: number, ...all, environments: { ...environments, [environment]: changed } }, environment)
 }
 
@@ -47,7 +47,7 @@ function withPurge(
   { gone, stale, tags: listed }: Purged,
   number: number,
   { kind, tags }: { kind: PurgeKind; tags: readonly string[] | undefined },
-  most: number,
+  max: number,
 ): Purged {
   if (tags === undefined) {
     const floors = kind === 'gone' ? { gone: number, stale } : { gone, stale: number }
@@ -55,12 +55,12 @@ function withPurge(
   }
   const added = tags.map((tag): [string, [number, PurgeKind]] => [digestOf(tag), [number, kindOf(listed, tag, kind)]])
   const all = Object.entries({ ...listed, ...Object.fromEntries(added) }).sort(([, [one]], [, [other]]) => other - one)
-  const dropped = all.slice(most)
+  const dropped = all.slice(max)
   const floorOf = (wanted: PurgeKind, floor: number) =>
     dropped.reduce((highest, [, [one, its]]) => (its === wanted ? Math.max(highest, one) : highest), floor)
   return {
     ...{ gone: floorOf('gone', gone), stale: floorOf('stale', stale) },
-    tags: Object.fromEntries(all.slice(0, most)),
+    tags: Object.fromEntries(all.slice(0, max)),
   }
 }
 
@@ -69,9 +69,7 @@ function withFew({ environments = {}, ...purges }: CachePurges, kept: string): C
   const names = Object.keys(environments)
   if (names.length <= MAX_ENVIRONMENTS) return { ...purges, environments }
   const others = names.filter((name) => name !== kept && name !== 'production' && name !== 'preview')
-  const oldest = others.reduce((one, other) =>
-    newestOf(environments[other]!) < newestOf(environments[one]!) ? other : one,
-  )
+  const oldest = others.reduce((a, b) => (newestOf(environments[b]!) < newestOf(environments[a]!) ? b : a))
   const { [oldest]: dropped, ...rest } = environments
   return { ...purges, gone: Math.max(purges.gone, newestOf(dropped!)), environments: rest }
 }

@@ -5,7 +5,7 @@ import { createMasks } from '../../platform/secrets/masks.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { LeaseChannel } from '../lease/control-plane.ts'
 import { keepLease } from '../lease/keep-lease.ts'
-import { openLeaseClock } from '../lease/lease.ts'
+import { createLeaseClock } from '../lease/lease.ts'
 import { createLogBuffer } from '../log/log-buffer.ts'
 import { startLogUpload } from '../log/log-upload.ts'
 import type { Build, BuildTools } from './build.ts'
@@ -59,7 +59,7 @@ export async function runBuild(
   const done = new AbortController()
   const beats = keepLease(
     channel,
-    openLeaseClock(leasedAt),
+    createLeaseClock(leasedAt),
     { ...events, step: () => build.reported, onAcknowledge: build.log.acknowledge },
     done.signal,
   )

@@ -17,7 +17,7 @@ import { BuildFailure, explainExit } from './failure.ts'
 import { collectOutput } from './output.ts'
 import { retried, uploadOutput } from './output-upload.ts'
 import { ignoredStepOf, projectFile } from './project-file.ts'
-import { createWorkspace, makeFolder, placeSource, placeText } from './workspace.ts'
+import { createWorkspace, createWorkspaceDirectory, placeSource, placeText } from './workspace.ts'
 
 const MINUTE_MS = 60_000
 
@@ -129,8 +129,8 @@ async function installTool({ tools }: Build, unit: Unit, signal: AbortSignal): P
 
 async function writeProjectFile({ workspace, lease, node }: Build): Promise<void> {
   const { folder } = workspace!
-  await makeFolder(workspace!, join(folder, '..', HOME))
-  await makeFolder(workspace!, join(folder, '.vercel'))
+  await createWorkspaceDirectory(workspace!, join(folder, '..', HOME))
+  await createWorkspaceDirectory(workspace!, join(folder, '.vercel'))
   await placeText(workspace!, join(folder, '.vercel', 'project.json'), projectFile(lease, node))
 }
 

@@ -49,7 +49,7 @@ export async function createWorkspace(workDirectory: string, name: string): Prom
   const { uid, gid } = await lstat(workDirectory)
   const folder = join(workDirectory, name)
   const workspace = { folder, owner: { uid, gid } }
-  await makeFolder(workspace, folder)
+  await createWorkspaceDirectory(workspace, folder)
   return workspace
 }
 
@@ -90,7 +90,7 @@ export async function placeSource(
   const isFolder = ({ kind }: SourceEntry) => kind === 'folder'
   for (const entry of entries) {
     const place = resolveInside(workspace.folder, entry.path)
-    await makeFolders(workspace, isFolder(entry) ? place : dirname(place), made)
+    await createDirectories(workspace, isFolder(entry) ? place : dirname(place), made)
   }
   const files = entries.filter(({ kind }) => kind === 'file').values()
   const worker = async () => {
@@ -100,15 +100,15 @@ export async function placeSource(
   for (const entry of entries) if (entry.kind === 'link') await placeLink(workspace, entry)
 }
 
-async function makeFolders(workspace: Workspace, folder: string, made: Set<string>): Promise<void> {
+async function createDirectories(workspace: Workspace, folder: string, made: Set<string>): Promise<void> {
   if (made.has(folder)) return
-  await makeFolders(workspace, dirname(folder), made)
+  await createDirectories(workspace, dirname(folder), made)
   made.add(folder)
-  await makeFolder(workspace, folder)
+  await createWorkspaceDirectory(workspace, folder)
 }
 
 /** Creates a directory for the build. Throws where something is there already, which may be a link. */
-export async function makeFolder({ owner }: Workspace, folder: string): Promise<void> {
+export async function createWorkspaceDirectory({ owner }: Workspace, folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o755 })
   await giveTo(owner, folder)
 }

@@ -23,12 +23,12 @@ const REMOVE = `${FIND} -exec rm -rf -- {} +`
 export class NothingToKeep extends Error {}
 
 /**
- * Yields the compressed archive. Throws NothingToKeep where there are no such directories, and Error above `most` bytes, above `mostInside` bytes before
+ * Yields the compressed archive. Throws NothingToKeep where there are no such directories, and Error above `max` bytes, above `maxInside` bytes before
  * compression, or where a program fails.
  */
 export async function* pack(
   workspace: Workspace,
-  { most, mostInside }: { most: number; mostInside: number },
+  { max, maxInside }: { max: number; maxInside: number },
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const child = start(PACK, workspace, 'stdout', signal)
@@ -41,7 +41,7 @@ export async function* pack(
       // An archive with nothing in it is zeros alone, any other begins with a name.
       if (inside === 0) isEmpty = piece[0] === 0
       inside += piece.length
-      if (inside > mostInside) throw new Error(`the build cache has more than ${mostInside} bytes`)
+      if (inside > maxInside) throw new Error(`the build cache has more than ${maxInside} bytes`)
       yield piece
     }
     await ended
@@ -53,7 +53,7 @@ export async function* pack(
     let bytes = 0
     for await (const piece of compress as AsyncIterable<Buffer>) {
       bytes += piece.length
-      if (bytes > most) throw new Error(`the build cache has more than ${most} bytes compressed`)
+      if (bytes > max) throw new Error(`the build cache has more than ${max} bytes compressed`)
       yield piece
     }
     await packing

@@ -23,9 +23,9 @@ const DISK_RESERVE = 2 * 1024 ** 3
 /** Another runner may be writing there. */
 const STALE_MS = 60 * 60_000
 
-type Options = { folder: string; budget: CacheBudget; mostInside: number; log: Logger }
+type Options = { folder: string; budget: CacheBudget; maxInside: number; log: Logger }
 
-/** Opens the directory of build caches. `mostInside`: bytes of one before compression. Throws the system error where it cannot be created. */
+/** Opens the directory of build caches. `maxInside`: bytes of one before compression. Throws the system error where it cannot be created. */
 export async function openBuildCache(options: Options): Promise<BuildCache> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   await removeCutShortLater(options.folder, Date.now() - STALE_MS)
@@ -60,11 +60,11 @@ async function restore({ folder, log }: Options, keys: CacheKeys, workspace: Wor
 }
 
 async function save(options: Options, keys: CacheKeys, workspace: Workspace, signal: AbortSignal): Promise<void> {
-  const { folder, budget, mostInside, log } = options
+  const { folder, budget, maxInside, log } = options
   const began = performance.now()
   try {
-    const most = Math.min(budget.accountBytes, await roomIn(folder))
-    const pieces = pack(workspace, { most, mostInside }, signal)
+    const max = Math.min(budget.accountBytes, await roomIn(folder))
+    const pieces = pack(workspace, { max, maxInside }, signal)
     await writeStreamAtomically(join(folder, `${keys.own}${SUFFIX}`), pieces)
     await evict(options)
     log.info({ seconds: Math.round((performance.now() - began) / 1000) }, 'saved a build cache')

@@ -44,7 +44,7 @@ type State = Means & {
 type Order = SharedRequest & { question: SharedQuestion }
 
 /** Bytes of answers that are being collected, in all and of one account. */
-const MOST_BYTES = 64 * 1024 ** 2
+const MAX_BYTES = 64 * 1024 ** 2
 const OF_ACCOUNT = 16 * 1024 ** 2
 /** Answers of others that a visitor waits for: each may fail, or vary by what this visitor sent. */
 const TRIES = 3
@@ -57,7 +57,7 @@ const MAX_VARYING = 20_000
 /** Opens the kept answers, which are in the budget of the pages. */
 export function openAnswers(means: Means): Answers {
   const state: State = {
-    ...{ ...means, budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT), fills: new Map(), vary: new Map() },
+    ...{ ...means, budget: createRenderBudget(MAX_BYTES, OF_ACCOUNT), fills: new Map(), vary: new Map() },
     ...{ passed: new Map(), shared: new Map(), paused: new Map(), renewing: new Set() },
   }
   return {

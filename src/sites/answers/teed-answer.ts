@@ -16,10 +16,10 @@ type Options = {
   /** Whether it is kept. Called once, with the head. */
   isKept(head: Head): boolean
   /** A visitor who has not read a whole answer, and reads nothing for this time, is disconnected. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Takes the place of a visitor's response (`Answering`). What is collected goes on without its visitor, and does not wait for one who is slow. */
 export class TeedAnswer extends Writable {
@@ -122,10 +122,10 @@ export class TeedAnswer extends Writable {
 
   /** What a slow visitor has not read is in memory. */
   #releaseOnceRead(): void {
-    const { visitor, patienceMs = PATIENCE_MS } = this.#options
+    const { visitor, timeoutMs = TIMEOUT_MS } = this.#options
     if (visitor.destroyed || visitor.writableFinished) return void this.#drop()
     visitor.once('close', () => this.#drop())
     // A pair of streams has no timeout (src/sites/pictures/inner-request.ts).
-    if (typeof visitor.socket?.setTimeout === 'function') visitor.setTimeout(patienceMs, () => visitor.destroy())
+    if (typeof visitor.socket?.setTimeout === 'function') visitor.setTimeout(timeoutMs, () => visitor.destroy())
   }
 }

@@ -38,7 +38,7 @@ type Options = {
 type State = { cache: ContentCache; entries: DataEntries; projects: ProjectStates; purging: Purging; now: () => number }
 
 /** Bytes of requests and answers on their way, in all and of one account. */
-const MOST_BYTES = 64 * 1024 ** 2
+const MAX_BYTES = 64 * 1024 ** 2
 const OF_ACCOUNT = 16 * 1024 ** 2
 /** Of one entry; one request may ask with more, those of its path. */
 const MAX_TAGS = 128
@@ -58,7 +58,7 @@ export async function openDataCache(options: Options): Promise<DataCache> {
     return []
   })
   for (const entry of before) if (cache.has(entry.account, entry.body.digest)) entries.keep(entry)
-  const onWay = createRenderBudget(MOST_BYTES, OF_ACCOUNT)
+  const onWay = createRenderBudget(MAX_BYTES, OF_ACCOUNT)
   return {
     serve: createDataServing(
       (owner, frame) => answer(state, owner, frame),
@@ -112,8 +112,8 @@ function numberOf({ projects }: State, { projectId }: DataOwner): number {
   return projects.get(projectId)?.purges?.last ?? 0
 }
 
-function tagsIn(given: unknown, most: number, longest = MAX_PURGE_TAG): string[] {
-  const all = Array.isArray(given) ? given.slice(0, most) : []
+function tagsIn(given: unknown, max: number, longest = MAX_PURGE_TAG): string[] {
+  const all = Array.isArray(given) ? given.slice(0, max) : []
   return all.filter((tag): tag is string => typeof tag === 'string' && tag !== '' && tag.length <= longest)
 }
 

@@ -22,7 +22,7 @@ type Exchange =
 type FunctionUse<T> = (lease: Lease, sent: Sent, signal: AbortSignal) => Promise<T>
 
 export type Functions = {
-  /** Answers by a function. Gives a failure where nothing was sent to the visitor yet; throws errors afterwards, and RoutingFault. */
+  /** Answers by a function. Gives a failure where nothing was sent to the visitor yet; throws errors afterwards, and RoutingError. */
   answer(request: FunctionRequest, exchange: Exchange): Promise<FunctionFailure | undefined>
   /** Asks a function without the visitor's body. Gives what `use` gives, a failure as `answer` does, or `gone` where the visitor left. */
   ask<T>(request: FunctionRequest, exchange: Exchange, use: FunctionUse<T>): Promise<T | FunctionFailure | 'gone'>

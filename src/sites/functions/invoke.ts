@@ -45,7 +45,7 @@ export type Sent = {
 
 /**
  * Sends a request to a process and its answer to the visitor. `signal` ends it: the visitor left, or its time is over. Throws FunctionFailure and
- * RoutingFault before anything is sent to the visitor, and any error afterwards.
+ * RoutingError before anything is sent to the visitor, and any error afterwards.
  */
 export async function invoke(lease: Lease, sent: Sent, response: Answering, signal: AbortSignal): Promise<void> {
   const body = sent.body === undefined ? null : Readable.from(sent.body, { objectMode: false })
@@ -96,7 +96,7 @@ function begin(
   }
 }
 
-/** Sends status and headers of a function to a visitor. Throws RoutingFault. */
+/** Sends status and headers of a function to a visitor. Throws RoutingError. */
 export function sendHead(
   response: Answering,
   sent: Pick<Sent, 'id' | 'call'>,

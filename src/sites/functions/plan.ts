@@ -65,7 +65,7 @@ export function planProcesses(
     if (what === 'drain') draining.add(one.id)
     actions.push({ do: what, id: one.id })
   }
-  const room = openRoom(awake, draining, limits)
+  const room = createRoom(awake, draining, limits)
   const served = new Set(awake.filter(({ state }) => state === 'starting' || state === 'ready').map(({ key }) => key))
   for (const { key, account, waiting, failures } of demands) {
     if (waiting === 0 || served.has(key) || isBackedOff(failures, now)) continue
@@ -92,7 +92,7 @@ function upkeepOf(
 }
 
 /** Counts places. A draining process has its place until it has ended. */
-function openRoom(awake: readonly ProcessFacts[], draining: Set<number>, limits: ProcessLimits) {
+function createRoom(awake: readonly ProcessFacts[], draining: Set<number>, limits: ProcessLimits) {
   let all = awake.length
   const own = new Map<string, number>()
   for (const { account } of awake) own.set(account, (own.get(account) ?? 0) + 1)

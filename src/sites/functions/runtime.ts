@@ -60,7 +60,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const launcher = await placeLauncher(join(own, 'launcher'))
   const createOne = () => createSandbox(options.kind, runs, runAs)
   const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve }
-  const code = openFunctionCode(cache, await makeFolder(join(own, 'code')))
+  const code = openFunctionCode(cache, await createDirectory(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
   const lines = openFunctionLog(sources.controlPlane, sources.token, log)
   const writeLine = lineWriter(lines, log)
@@ -111,8 +111,8 @@ function lineWriter(lines: FunctionLog, log: Logger) {
 }
 
 function limitsOf({ processes, limits }: FunctionOptions): WaitLimits {
-  const most = processes ?? Math.max(4, Math.floor(freemem() / MEMORY_OF_ONE))
-  return { ...LIMITS, processes: most, ofAccount: Math.max(2, Math.ceil(most / 2)), ...limits }
+  const max = processes ?? Math.max(4, Math.floor(freemem() / MEMORY_OF_ONE))
+  return { ...LIMITS, processes: max, ofAccount: Math.max(2, Math.ceil(max / 2)), ...limits }
 }
 
 async function nodeOf({ node }: FunctionOptions, { bundle }: FunctionSpec): Promise<NodeProgram> {
@@ -154,14 +154,14 @@ async function removeDeadSockets(folder: string): Promise<void> {
 }
 
 /** Whatever the umask of the service. */
-async function makeFolder(folder: string): Promise<string> {
+async function createDirectory(folder: string): Promise<string> {
   await mkdir(folder)
   await chmod(folder, 0o755)
   return folder
 }
 
 async function placeLauncher(folder: string): Promise<string> {
-  await makeFolder(folder)
+  await createDirectory(folder)
   for (const [name, text] of Object.entries(launcherModules())) {
     writeFileAtomically(join(folder, name), text)
     await chmod(join(folder, name), 0o444)

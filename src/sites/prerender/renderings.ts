@@ -42,12 +42,12 @@ type Means = { functions: Pick<Functions, 'answer'>; cache: ContentCache; pages:
 type State = Means & { running: Map<string, Running>; budget: ReturnType<typeof createRenderBudget> }
 
 /** Bytes of pages that are being rendered, in all and of one account. */
-const MOST_BYTES = 128 * 1024 ** 2
+const MAX_BYTES = 128 * 1024 ** 2
 const OF_ACCOUNT = 32 * 1024 ** 2
 
 /** Creates the table of renderings. */
 export function createRenderings(means: Means): Renderings {
-  const state: State = { ...means, running: new Map(), budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT) }
+  const state: State = { ...means, running: new Map(), budget: createRenderBudget(MAX_BYTES, OF_ACCOUNT) }
   const { running } = state
   return {
     isRunning: (order) => (running.get(order.asked.key)?.number ?? -1) >= numberOf(order),

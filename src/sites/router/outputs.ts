@@ -5,7 +5,7 @@ import { withoutTrailing } from '../../platform/base/text.ts'
 import { IMAGE_PATHS, pictureOf } from '../pictures/picture-request.ts'
 import { conditionsHold, type ReadyCondition } from './conditions.ts'
 import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
-import { applyDestination, RoutingFault } from './destination.ts'
+import { applyDestination, RoutingError } from './destination.ts'
 import type { Entry } from './file-index.ts'
 import { routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
@@ -14,14 +14,14 @@ import { readyCondition, type Site } from './site.ts'
 /** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
 
-/** Returns the decision for the current path. Throws `RoutingFault` above the lookup limit. */
+/** Returns the decision for the current path. Throws `RoutingError` above the lookup limit. */
 export function lookUp(site: Site, routing: Routing): Decision | undefined {
   if (site.images !== undefined && IMAGE_PATHS.has(withoutTrailing(routing.path, '/'))) {
     const routed = routedOf(routing)
     const reusable = routed.reusable && !routing.queryChanged
     return { ...routed, reusable, kind: 'image', picture: pictureOf(site.images, searchOf(routing)) }
   }
-  if (++routing.lookups > MAX_LOOKUPS) throw new RoutingFault('INFINITE_LOOP_DETECTED')
+  if (++routing.lookups > MAX_LOOKUPS) throw new RoutingError('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)
   return entry && decisionOf(site, routing, entry, routing.status)
 }

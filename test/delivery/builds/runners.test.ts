@@ -184,7 +184,7 @@ onBothEngines(
     assert.equal(rows.length, MAX_RUNNERS)
     assert.ok(!rows.some(({ id }) => id === name(0)))
     assert.equal(rows.find(({ id }) => id === FIRST)?.hostname, 'a?b?[31m')
-    const now = later - 1_800_000 + RUNNER_TIMES.keptMs
+    const now = later - 1_800_000 + RUNNER_TIMES.retentionMs
     assert.equal(await deps.db.write((db) => purgeRunners({ db, now }, 1000)), MAX_RUNNERS - 1)
     assert.deepEqual(
       (await listed(world)).map(({ id }) => id),

@@ -66,7 +66,7 @@ test('a bad value is refused by a message that begins with the name, and that ne
 test('settings marked as secret hold a secret, and the others show no password', () => {
   const secrets = rows.filter(([, row]) => row.secret).map(([name]) => name)
   const shaped = rows
-    .filter(([name, { kind }]) => /TOKEN$/.test(name) || /password/.test(kind.values))
+    .filter(([name, { type }]) => /TOKEN$/.test(name) || /password/.test(type.values))
     .map(([name]) => name)
   assert.deepEqual(
     shaped.filter((name) => !secrets.includes(name)),

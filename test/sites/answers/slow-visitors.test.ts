@@ -13,13 +13,13 @@ import { eventually } from '../../support/eventually.ts'
 const MIB = 1024 ** 2
 
 /** Answers 8 MiB to each visitor. */
-async function open(t: TestContext, patienceMs: number) {
+async function open(t: TestContext, timeoutMs: number) {
   const budget = createRenderBudget(64 * MIB, 16 * MIB)
   let answered = 0
   const server = createServer(async (_, visitor) => {
     const rules = { headers: [], cookies: [], responseTransforms: [] }
     const call = { rules, status: undefined, invocation: { matchedPath: '' } } as unknown as FunctionCall
-    const teed = new TeedAnswer({ account: 'a', call, visitor, budget, isKept: () => true, patienceMs })
+    const teed = new TeedAnswer({ account: 'a', call, visitor, budget, isKept: () => true, timeoutMs })
     teed.writeHead(200, { 'content-type': 'text/plain' })
     for (let piece = 0; piece < 8; piece++) teed.write(Buffer.alloc(MIB))
     teed.end()
