@@ -35,8 +35,9 @@ export type Step = {
 export const STEPS: readonly Step[] = [
   { name: 'source', reported: 'preparing', limitMs: 10 * MINUTE_MS, code: 'RUNNER_FAILED', run: fetchSource },
   { name: 'tools', reported: 'preparing', limitMs: 15 * MINUTE_MS, code: 'BUILDER_UNAVAILABLE', run: installTools },
-  { name: 'cache', reported: 'preparing', limitMs: 5 * MINUTE_MS, code: 'RUNNER_FAILED', run: restoreCache },
   { name: 'project file', reported: 'preparing', limitMs: MINUTE_MS, code: 'RUNNER_FAILED', run: writeProjectFile },
+  // Behind the project file: a cache may have the directory of that file, which is created where none is.
+  { name: 'cache', reported: 'preparing', limitMs: 5 * MINUTE_MS, code: 'RUNNER_FAILED', run: restoreCache },
   { name: 'build', reported: 'building', limitMs: undefined, code: 'RUNNER_FAILED', run: runBuilder },
   { name: 'collect', reported: 'uploading', limitMs: 5 * MINUTE_MS, code: 'BUILD_OUTPUT_REFUSED', run: collect },
   { name: 'upload', reported: 'uploading', limitMs: 15 * MINUTE_MS, code: 'RUNNER_FAILED', run: upload },
