@@ -17,6 +17,7 @@ import { BuildFailure, explainExit } from './failure.ts'
 import { collectOutput } from './output.ts'
 import { retried, uploadOutput } from './output-upload.ts'
 import { ignoredStepOf, projectFile } from './project-file.ts'
+import { sourceFilesOf } from './source-files.ts'
 import { createWorkspace, makeFolder, placeSource, placeText } from './workspace.ts'
 
 const MINUTE_MS = 60_000
@@ -56,7 +57,7 @@ async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
   // A folder `.vercel` of the source has no say: it may name another project.
   const isOwn = ({ path }: SourceEntry) => path === '.vercel' || path.startsWith('.vercel/')
   const entries = (await retried(() => channel.source(signal), signal)).filter((entry) => !isOwn(entry))
-  await placeSource(workspace, entries, (digest) => retried(() => channel.sourceFile(digest, signal), signal))
+  await placeSource(workspace, entries, sourceFilesOf(channel, signal))
   const root = await rootOf(build)
   await chooseTools(build, entries, root)
   build.ignoredStep = ignoredStepOf(await readText(join(root, 'vercel.json')), build.lease.settings)

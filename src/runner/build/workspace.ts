@@ -1,7 +1,7 @@
 /** The source of a build: copied into the work directory of a sandbox, by content. docs/runner.md: Source. */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lchown, lstat, mkdir, open, symlink } from 'node:fs/promises'
+import { lchown, lstat, mkdir, open, rm, symlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
 import { Readable } from 'node:stream'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
@@ -75,6 +75,10 @@ function clash(path: string): BadSource {
   )
 }
 
+/** Hands the bytes of a file to `write`, and once more where they broke off. */
+export type FetchFile = (sha256: string, write: WriteFile) => Promise<void>
+export type WriteFile = (bytes: AsyncIterable<Buffer>) => Promise<void>
+
 /**
  * Places all entries: directories, then files, then links, so that nothing is written through a link. Throws BadSource for a wrong path, link or
  * digest.
@@ -82,7 +86,7 @@ function clash(path: string): BadSource {
 export async function placeSource(
   workspace: Workspace,
   entries: readonly SourceEntry[],
-  openFile: (sha256: string) => Promise<Readable>,
+  fetchFile: FetchFile,
 ): Promise<void> {
   for (const { path } of entries) resolveInside(workspace.folder, path)
   mustBeUnique(entries)
@@ -94,7 +98,7 @@ export async function placeSource(
   }
   const files = entries.filter(({ kind }) => kind === 'file').values()
   const worker = async () => {
-    for (const entry of files) await placeFile(workspace, entry, openFile)
+    for (const entry of files) await placeFile(workspace, entry, fetchFile)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   for (const entry of entries) if (entry.kind === 'link') await placeLink(workspace, entry)
@@ -116,13 +120,15 @@ export async function makeFolder({ owner }: Workspace, folder: string): Promise<
 async function placeFile(
   workspace: Workspace,
   { path, digest, size, mode }: SourceEntry,
-  openFile: (sha256: string) => Promise<Readable>,
+  fetchFile: FetchFile,
 ): Promise<void> {
   if (digest === undefined) throw new BadSource(`The file ${path} of the source has no digest.`, 'RUNNER_FAILED')
   const place = resolveInside(workspace.folder, path)
-  const written = await writeBytes(place, await openFile(digest), size, (mode & 0o111) === 0 ? 0o644 : 0o755)
-  if (written !== digest)
-    throw new BadSource(`The file ${path} of the source has other content than it should have.`, 'RUNNER_FAILED')
+  await fetchFile(digest, async (bytes) => {
+    const written = await writeBytes(place, bytes, size, (mode & 0o111) === 0 ? 0o644 : 0o755)
+    if (written !== digest)
+      throw new BadSource(`The file ${path} of the source has other content than it should have.`, 'RUNNER_FAILED')
+  })
   await giveTo(workspace.owner, place)
 }
 
@@ -133,7 +139,7 @@ export async function placeText(workspace: Workspace, place: string, text: strin
   await giveTo(workspace.owner, place)
 }
 
-/** Creates a file for the build, and returns the SHA-256 of what was written. Throws BadSource above `size`. */
+/** Creates a file for the build, and returns the SHA-256 of what was written. Throws BadSource above `size`. Nothing of a file that failed stays. */
 async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: number, mode: number): Promise<string> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const handle = await open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
@@ -146,6 +152,9 @@ async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: num
       hash.update(piece)
       await handle.write(piece)
     }
+  } catch (error) {
+    await rm(place, { force: true })
+    throw error
   } finally {
     await handle.close()
   }

@@ -1,0 +1,22 @@
+/** The source of a build arrives whole, or the build ends with a reason. docs/runner.md: Source. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toolsOf } from './build-tools.ts'
+import { openBuilds } from './running.ts'
+import { createScriptedSandbox } from './scripted-sandbox.ts'
+
+const GOOD = { exit: { code: 0, signal: null } }
+const SOURCE = { 'index.html': '<h1>hello</h1>', 'lib/a.txt': 'a' }
+
+test('a file whose connection breaks is fetched and written again', { timeout: 300_000 }, async (t) => {
+  const { server, run } = await openBuilds(t)
+  const cut = new Set<string>()
+  server.fault = (_, path) => {
+    if (!path.includes('/source/') || cut.has(path)) return undefined
+    cut.add(path)
+    return 'cut'
+  }
+  assert.equal(await run(toolsOf(createScriptedSandbox(GOOD)), {}, SOURCE), 'succeeded')
+  assert.equal(cut.size, 2)
+  assert.equal(server.requests.filter((one) => one.includes('/source/')).length, 4)
+})
