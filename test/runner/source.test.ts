@@ -20,3 +20,15 @@ test('a file whose connection breaks is fetched and written again', { timeout: 3
   assert.equal(cut.size, 2)
   assert.equal(server.requests.filter((one) => one.includes('/source/')).length, 4)
 })
+
+test('a source that is larger than the disk of a build is refused before a byte of it is written', async (t) => {
+  const { server, run } = await openBuilds(t)
+  const twice = { a: 'x'.repeat(600), b: 'x'.repeat(600) }
+  const tools = (diskBytes: number) => toolsOf(createScriptedSandbox(GOOD), { limits: { diskBytes } })
+  assert.equal(await run(tools(1199), {}, twice), 'failed')
+  assert.ok(!server.requests.some((one) => one.includes('/source/')))
+  const [report] = server.reports
+  assert.ok(report?.outcome === 'failed' && report.code === 'BUILD_OUT_OF_DISK', JSON.stringify(report))
+  assert.match(report.message, /1200 bytes.*BERTH_BUILD_DISK/)
+  assert.equal(await run(tools(1200), {}, twice), 'succeeded')
+})

@@ -49,7 +49,7 @@ const OUTPUT_MS = 2000
 const MAX_PACKAGE_JSON = 1024 * 1024
 
 async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
-  const { sandbox, channel } = build
+  const { sandbox, channel, tools } = build
   const { workDirectory, insideWork } = await sandbox.prepare()
   build.insideWork = insideWork
   const workspace = await createWorkspace(workDirectory, SOURCE)
@@ -57,7 +57,7 @@ async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
   // A folder `.vercel` of the source has no say: it may name another project.
   const isOwn = ({ path }: SourceEntry) => path === '.vercel' || path.startsWith('.vercel/')
   const entries = (await retried(() => channel.source(signal), signal)).filter((entry) => !isOwn(entry))
-  await placeSource(workspace, entries, sourceFilesOf(channel, signal))
+  await placeSource(workspace, entries, tools.limits.diskBytes, sourceFilesOf(channel, signal))
   const root = await rootOf(build)
   await chooseTools(build, entries, root)
   build.ignoredStep = ignoredStepOf(await readText(join(root, 'vercel.json')), build.lease.settings)

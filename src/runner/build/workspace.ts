@@ -5,10 +5,11 @@ import { lchown, lstat, mkdir, open, rm, symlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
 import { Readable } from 'node:stream'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import { sizeInWords } from '../resources/watch.ts'
 
 /** A source that cannot be placed. The message is for users. `code`: RUNNER_FAILED where its content did not arrive as it was sent. */
 export class BadSource extends Error {
-  readonly code: 'BUILD_FAILED' | 'RUNNER_FAILED'
+  readonly code: 'BUILD_FAILED' | 'BUILD_OUT_OF_DISK' | 'RUNNER_FAILED'
   constructor(message: string, code: BadSource['code'] = 'BUILD_FAILED') {
     super(message)
     this.code = code
@@ -69,6 +70,16 @@ function mustBeUnique(entries: readonly Pick<SourceEntry, 'path' | 'kind'>[]): v
     }
 }
 
+/** Copies are counted, because each is written: a source can name a stored file many times. A file that is longer than its size is refused later. */
+function mustFit(entries: readonly Pick<SourceEntry, 'size'>[], diskBytes: number): void {
+  const bytes = entries.reduce((sum, { size }) => sum + Math.max(0, size), 0)
+  if (bytes > diskBytes)
+    throw new BadSource(
+      `The files of the source have ${bytes} bytes, and a build has ${sizeInWords(diskBytes)} of disk. Send less, or ask the operator for a higher BERTH_BUILD_DISK.`,
+      'BUILD_OUT_OF_DISK',
+    )
+}
+
 function clash(path: string): BadSource {
   return new BadSource(
     `The source has ${JSON.stringify(path.slice(0, 200))} twice. Send one file, link or directory of that path.`,
@@ -81,15 +92,17 @@ export type WriteFile = (bytes: AsyncIterable<Buffer>) => Promise<void>
 
 /**
  * Places all entries: directories, then files, then links, so that nothing is written through a link. Throws BadSource for a wrong path, link or
- * digest.
+ * digest, and for more than `diskBytes`.
  */
 export async function placeSource(
   workspace: Workspace,
   entries: readonly SourceEntry[],
+  diskBytes: number,
   fetchFile: FetchFile,
 ): Promise<void> {
   for (const { path } of entries) resolveInside(workspace.folder, path)
   mustBeUnique(entries)
+  mustFit(entries, diskBytes)
   const made = new Set([workspace.folder])
   const isFolder = ({ kind }: SourceEntry) => kind === 'folder'
   for (const entry of entries) {

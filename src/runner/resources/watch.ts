@@ -55,7 +55,7 @@ async function watchMemory(
 function outOfMemory({ memoryBytes }: BuildLimits): BuildFailure {
   return new BuildFailure(
     'BUILD_OUT_OF_MEMORY',
-    `The build used more than ${sizeOf(memoryBytes)} of memory and was ended. Run fewer things at the same time, or ask the operator for a higher BERTH_BUILD_MEMORY.`,
+    `The build used more than ${sizeInWords(memoryBytes)} of memory and was ended. Run fewer things at the same time, or ask the operator for a higher BERTH_BUILD_MEMORY.`,
   )
 }
 
@@ -107,7 +107,7 @@ function overDisk({ bytes, files }: DiskUsage, limits: BuildLimits): BuildFailur
   if (bytes > limits.diskBytes)
     return new BuildFailure(
       'BUILD_OUT_OF_DISK',
-      `The build used more than ${sizeOf(limits.diskBytes)} of disk and was ended. Write less, or ask the operator for a higher BERTH_BUILD_DISK.`,
+      `The build used more than ${sizeInWords(limits.diskBytes)} of disk and was ended. Write less, or ask the operator for a higher BERTH_BUILD_DISK.`,
     )
   if (files > limits.files)
     return new BuildFailure(
@@ -120,11 +120,12 @@ function overDisk({ bytes, files }: DiskUsage, limits: BuildLimits): BuildFailur
 function diskOfRunnerIsFull(): BuildFailure {
   return new BuildFailure(
     'RUNNER_FAILED',
-    `The disk of the runner has less than ${sizeOf(DISK_RESERVE)} left, so its builds were ended. Ask the operator for space in BERTH_RUNNER_CACHE.`,
+    `The disk of the runner has less than ${sizeInWords(DISK_RESERVE)} left, so its builds were ended. Ask the operator for space in BERTH_RUNNER_CACHE.`,
   )
 }
 
-function sizeOf(bytes: number): string {
+/** Returns a size as messages show it. Pure. */
+export function sizeInWords(bytes: number): string {
   const mebibytes = Math.round(bytes / 1024 ** 2)
   return mebibytes >= 10_240 ? `${Math.round(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
 }
