@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Beat, BuildError, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import type { Exit } from '../../sandbox/sandbox.ts'
 import { withBuildScore } from '../resources/priority.ts'
-import { watchResources } from '../resources/watch.ts'
+import { outOfMemory, watchResources } from '../resources/watch.ts'
 import { ToolMissing } from '../toolchain/toolchain.ts'
 import { chooseManagers, chooseNode, NODE_UNITS, packageFacts, type Unit } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
@@ -155,6 +155,7 @@ async function runBuilder(build: Build, signal: AbortSignal): Promise<void> {
   const marker = await lstat(join(workspace!.folder, '..', IGNORED)).catch(() => undefined)
   build.isIgnored = marker !== undefined && exit.code === 0 && build.ignoredStep !== undefined
   if (exit.code === 0) return
+  if (exit.ranOutOfMemory) throw outOfMemory(tools.limits)
   const { code, message } = explainExit(exit, log.lastLines())
   throw new BuildFailure(code, message)
 }

@@ -52,7 +52,8 @@ async function watchMemory(
   return undefined
 }
 
-function outOfMemory({ memoryBytes }: BuildLimits): BuildFailure {
+/** Returns the failure of a build that used more than its memory. Pure. */
+export function outOfMemory({ memoryBytes }: BuildLimits): BuildFailure {
   return new BuildFailure(
     'BUILD_OUT_OF_MEMORY',
     `The build used more than ${sizeInWords(memoryBytes)} of memory and was ended. Run fewer things at the same time, or ask the operator for a higher BERTH_BUILD_MEMORY.`,
