@@ -33,9 +33,11 @@ export type ProtocolServer = {
   requests: string[]
   state: Omit<LeaseState, 'acknowledged'>
   /** Answers instead of the server where it returns a status. `cut`: half of a body. The test may change it at any time. */
-  fault(method: string, path: string): number | 'hang' | 'cut' | undefined
+  fault(method: string, path: string): Fault | Promise<Fault>
   close(): Promise<void>
 }
+
+type Fault = number | 'hang' | 'cut' | undefined
 
 const BUILD_PATH = /^\/runner\/v1\/builds\/([^/]+)\/(\d+)\/(.+)$/
 
@@ -125,7 +127,7 @@ export async function startProtocolServer(t: { after(work: () => unknown): void 
     const { method = '', url = '' } = request
     server.requests.push(`${method} ${url}`)
     const body = await buffer(request)
-    const fault = server.fault(method, url)
+    const fault = await server.fault(method, url)
     if (fault === 'hang') return
     if (fault === 'cut') return cut(response)
     if (fault !== undefined) return send(response, fault)
