@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import type { Lease } from '../../src/delivery/protocol/runner-protocol.ts'
 import { openBuildCache } from '../../src/runner/cache/build-cache.ts'
 import { cacheKeysOf, skipsCache } from '../../src/runner/cache/cache-key.ts'
 import { type CacheBudget, planEviction } from '../../src/runner/cache/eviction.ts'
@@ -107,7 +108,8 @@ test('caches are separate by project, trust, branch, environment and version of 
     cacheKeysOf(leaseOf(), 24),
     cacheKeysOf(leaseOf({ target: 'production' }), 22),
     cacheKeysOf(leaseOf({ environment: 'staging' }), 22),
-    cacheKeysOf(leaseOf({ env: { VERCEL_GIT_COMMIT_REF: 'main' } }), 22),
+    cacheKeysOf(leaseOf({ branch: 'main' }), 22),
+    cacheKeysOf(leaseOf({ branch: 'next' }), 22),
     cacheKeysOf(leaseOf({ project: { ...leaseOf().project, id: 'prj_2' } }), 22),
   ]
   assert.equal(new Set(keys.map(({ own }) => own)).size, keys.length)
@@ -115,6 +117,15 @@ test('caches are separate by project, trust, branch, environment and version of 
   assert.deepEqual(PRODUCTION.readable, [PRODUCTION.own])
   assert.deepEqual(PREVIEW.readable, [PREVIEW.own, PRODUCTION.own])
   assert.deepEqual(cacheKeysOf(leaseOf({ deploymentId: 'dpl_2', attempt: 3 }), 22), PREVIEW)
+})
+
+test('the cache of a preview is that of its branch, whatever its variables say', () => {
+  const ownOf = (changes: Partial<Lease>) => cacheKeysOf(leaseOf(changes), 22).own
+  const env = { VERCEL_GIT_COMMIT_REF: 'main' }
+  assert.equal(ownOf({ branch: 'feature', env }), ownOf({ branch: 'feature', env: {} }))
+  assert.equal(ownOf({ branch: null, env }), ownOf({ branch: null, env: {} }))
+  assert.notEqual(ownOf({ branch: 'feature', env }), ownOf({ branch: 'main', env }))
+  assert.equal(ownOf({ env }), ownOf({ branch: 'main' }), 'of a control plane that sends no branch')
 })
 
 test('a create or a variable asks for a build without the cache', () => {
