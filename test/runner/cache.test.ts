@@ -39,10 +39,10 @@ function temporary(t: TestContext): string {
 }
 
 /** Opens a cache, and workspaces with files. */
-async function open(t: TestContext, budget = LARGE, mostInside = 2 ** 40) {
+async function open(t: TestContext, budget = LARGE, mostInside = 2 ** 40, unpackMs = 300_000) {
   const top = temporary(t)
   const folder = join(top, 'cache')
-  const cache = await openBuildCache({ folder, budget, mostInside, log: pino({ level: 'silent' }) })
+  const cache = await openBuildCache({ folder, budget, mostInside, unpackMs, log: pino({ level: 'silent' }) })
   const workspaceWith = (files: Record<string, string>) => {
     const place = temporary(t)
     for (const [path, text] of Object.entries(files)) {
@@ -135,17 +135,40 @@ test('a create or a variable asks for a build without the cache', () => {
   assert.ok(skipsCache({ settings, env: { VERCEL_FORCE_NO_BUILD_CACHE: '1' } }))
 })
 
-test('a damaged cache is removed with all that was unpacked', { skip }, async (t) => {
+test('a damaged cache is removed with all that was unpacked, and what the source has stays', { skip }, async (t) => {
   const { cache, folder, workspaceWith } = await open(t)
   const text = Array.from({ length: 300_000 }, (_, at) => Math.sin(at)).join('')
-  await cache.save(PRODUCTION, workspaceWith({ 'node_modules/a': 'a', 'node_modules/b': text }), t.signal)
+  const built = { 'node_modules/a': 'a', 'node_modules/b/c': 'c', 'node_modules/z': text, 'web/.yarn/cache/a': 'a' }
+  await cache.save(PRODUCTION, workspaceWith(built), t.signal)
   const [name] = readdirSync(folder)
   const bytes = readFileSync(join(folder, name!))
-  writeFileSync(join(folder, name!), bytes.subarray(0, bytes.length / 2))
-  const next = workspaceWith({ 'package.json': '{}' })
+  writeFileSync(join(folder, name!), bytes.subarray(0, bytes.length - 1000))
+  const own = { 'package.json': '{}', 'node_modules/b/d e\n': 'of the source', 'web/.yarn/cache/b': 'b' }
+  const next = workspaceWith(own)
+  symlinkSync('b', join(next.folder, 'node_modules/link'))
+  const before = readdirSync(next.folder, { recursive: true }).sort()
   assert.equal(await cache.restore(PRODUCTION, next, t.signal), 'failed')
-  assert.deepEqual([readdirSync(folder), readdirSync(next.folder)], [[], ['package.json']])
+  assert.deepEqual(readdirSync(folder), [])
+  assert.deepEqual(readdirSync(next.folder, { recursive: true }).sort(), before)
+  for (const [path, content] of Object.entries(own))
+    assert.equal(readFileSync(join(next.folder, path), 'utf8'), content)
+  const bare = workspaceWith({ 'package.json': '{}' })
+  writeFileSync(join(folder, name!), bytes.subarray(0, bytes.length - 1000))
+  assert.equal(await cache.restore(PRODUCTION, bare, t.signal), 'failed')
+  assert.ok(!existsSync(join(bare.folder, 'node_modules')))
   assert.equal(await cache.restore(PRODUCTION, next, t.signal), 'none')
+})
+
+test('a cache that takes too long to unpack is removed, and the build goes on', { skip }, async (t) => {
+  const { cache, folder, workspaceWith } = await open(t, LARGE, 2 ** 40, 1)
+  const text = Array.from({ length: 300_000 }, (_, at) => Math.sin(at)).join('')
+  await cache.save(PRODUCTION, workspaceWith({ 'node_modules/a': text }), t.signal)
+  assert.equal(readdirSync(folder).length, 1)
+  const canceled = AbortSignal.abort(new Error('canceled'))
+  await assert.rejects(cache.restore(PRODUCTION, workspaceWith({}), canceled), /canceled/)
+  assert.equal(readdirSync(folder).length, 1, 'a build that ends leaves it')
+  assert.equal(await cache.restore(PRODUCTION, workspaceWith({}), t.signal), 'failed')
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('an empty cache and one over budget are not stored', { skip }, async (t) => {
