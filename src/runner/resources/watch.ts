@@ -13,10 +13,12 @@ export type BuildLimits = {
 }
 
 const MEMORY_MS = 250
+/** A build with a thousand processes that share much is looked at less often, but not so rarely that it takes all of the machine meanwhile. */
+const MOST_MEMORY_MS = 5000
 const SPACE_MS = 1000
 /** Without a reason the directory is counted this often. */
 const COUNT_MS = 10_000
-/** A build whose directory is large is counted less often, so that counting takes at most 5 % of a processor. */
+/** A build whose directory is large is counted less often, so that counting takes at most 5 % of a processor. So are processes that are slow to read. */
 const COST_FACTOR = 20
 /** Free bytes of the file system of builds. Below, the control plane on the same disk could not write. */
 const DISK_RESERVE = 512 * 1024 ** 2
@@ -44,12 +46,21 @@ async function watchMemory(
   { pid, limits, processes }: Watched,
   signal: AbortSignal,
 ): Promise<BuildFailure | undefined> {
-  while (await passed(MEMORY_MS, signal)) {
+  let pauseMs = MEMORY_MS
+  while (await passed(pauseMs, signal)) {
     if (pid === undefined) continue
-    const bytes = memoryOf(processesBelow(processes.read(), pid), limits.memoryBytes)
+    const own = processesBelow(processes.read(), pid)
+    const began = performance.now()
+    const bytes = await memoryOf(own, limits.memoryBytes, processes, signal)
     if (bytes > limits.memoryBytes) return outOfMemory(limits)
+    pauseMs = pauseAfterLook(performance.now() - began)
   }
   return undefined
+}
+
+/** Returns how long the memory of a build is not looked at, after a look that took so long. Pure. */
+export function pauseAfterLook(tookMs: number): number {
+  return Math.max(MEMORY_MS, Math.min(tookMs * COST_FACTOR, MOST_MEMORY_MS))
 }
 
 /** Returns the failure of a build that used more than its memory. Pure. */
