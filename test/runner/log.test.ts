@@ -110,8 +110,9 @@ test('overwritten text costs its length once, and empty lines have a limit', () 
   assert.deepEqual(log.lastLines(), ['x'])
   log.write(Buffer.from('\n'.repeat(LOG_LIMITS.bytes / LOG_LIMITS.perLine + 10)))
   assert.ok(log.waitingBytes() < 100 * 1024 * 1024)
+  const full = log.waitingBytes()
   log.write(Buffer.from('more\n'))
-  assert.notEqual(log.lastLines().at(-1), 'more', 'the log is full')
+  assert.equal(log.waitingBytes(), full, 'the log is full')
 })
 
 test('a log above 16 MiB ends with a line that says so, and the runner can still say why the build failed', () => {
@@ -123,6 +124,22 @@ test('a log above 16 MiB ends with a line that says so, and the runner can still
   assert.match(lines.at(-2)!, /larger than 16 MiB/)
   assert.equal(lines.at(-1), 'The build was too slow.')
   assert.ok(lines.reduce((sum, { length }) => sum + length, 0) <= LOG_LIMITS.bytes + 200)
+})
+
+test('the last lines are those of the end, masked, also of a log that is full', () => {
+  const secret = 's3cr3t-value'
+  const buffer = createLogBuffer(createMasks([secret]))
+  for (let mib = 0; mib < 17; mib++) buffer.write(Buffer.from(`${'z'.repeat(1023)}\n`.repeat(1024)))
+  for (let kib = 0; kib < 300; kib++) buffer.write(Buffer.from(`${secret.repeat(90)}\n${kib}\n`))
+  buffer.write(Buffer.from(`10%\rError: \x1b[2Kno module ${secret.slice(0, 5)}`))
+  buffer.write(Buffer.from(`${secret.slice(5)}\nit ended`))
+  buffer.end()
+  const lines = buffer.lastLines()
+  assert.deepEqual(lines.slice(-3), ['299', 'Error: no module ***', 'it ended'])
+  assert.ok(lines.length <= 50 && !lines.join().includes('s3cr3t'))
+  buffer.write(Buffer.from(`\n${secret}`.repeat(20_000)))
+  buffer.write(Buffer.from(secret.repeat(20_000)))
+  assert.deepEqual(buffer.lastLines(), [], 'no line begins in what is kept')
 })
 
 test('lines that are not acknowledged are sent again, from the same serial number', () => {

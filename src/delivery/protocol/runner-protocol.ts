@@ -59,6 +59,8 @@ export const Lease = Type.Object({
   target: OneOf('production', 'preview'),
   /** Custom environment, if the deployment has one. */
   environment: Nullable(Text),
+  /** The git branch of the deployment; null: none. A control plane of an earlier version does not send it. */
+  branch: Type.Optional(Nullable(Text)),
   /** The whole environment of the build: variables of the project, of the create, and system variables. */
   env: Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() })),
   /** Keys of `env` whose values are masked in the log. */

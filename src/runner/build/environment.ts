@@ -30,7 +30,11 @@ export function policyOf(build: Build, registry: string | undefined): Policy {
     readOnly,
     network: tools.network,
     currentDirectory: join(insideWork, SOURCE),
-    limits: { ...DEFAULT_LIMITS, processes: Math.max(DEFAULT_LIMITS.processes, 1024) },
+    limits: {
+      ...DEFAULT_LIMITS,
+      processes: Math.max(DEFAULT_LIMITS.processes, 1024),
+      memoryBytes: tools.limits.memoryBytes,
+    },
   }
   function commandOf({ units }: Build): [string, ...string[]] {
     const builder = join(sandbox.inside(units.get('builder')!), 'node_modules/vercel/dist/vc.js')
