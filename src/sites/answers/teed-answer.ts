@@ -15,6 +15,8 @@ type Options = {
   budget: RenderBudget
   /** Whether it is kept. Called once, with the head. */
   isKept(head: Head): boolean
+  /** It is too large, or nothing more may be collected now: it is not kept. Called once at most. */
+  onOverflow(): void
   /** A visitor who has not read a whole answer, and reads nothing for this time, is disconnected. */
   patienceMs?: number
 }
@@ -85,8 +87,8 @@ export class TeedAnswer extends Writable {
     const collected = this.#collected!
     collected.write(piece)
     if (!collected.errored) return true
-    collected.release()
-    this.#collected = undefined
+    this.#drop()
+    this.#options.onOverflow()
     return false
   }
 

@@ -19,7 +19,15 @@ async function open(t: TestContext, patienceMs: number) {
   const server = createServer(async (_, visitor) => {
     const rules = { headers: [], cookies: [], responseTransforms: [] }
     const call = { rules, status: undefined, invocation: { matchedPath: '' } } as unknown as FunctionCall
-    const teed = new TeedAnswer({ account: 'a', call, visitor, budget, isKept: () => true, patienceMs })
+    const teed = new TeedAnswer({
+      account: 'a',
+      call,
+      visitor,
+      budget,
+      isKept: () => true,
+      onOverflow: () => {},
+      patienceMs,
+    })
     teed.writeHead(200, { 'content-type': 'text/plain' })
     for (let piece = 0; piece < 8; piece++) teed.write(Buffer.alloc(MIB))
     teed.end()
