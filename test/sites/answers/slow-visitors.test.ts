@@ -74,3 +74,22 @@ test('a visitor who reads nothing of what was collected is disconnected', async 
     await eventually(() => budget.take('a', 16 * MIB))
   }
 })
+
+test('an answer whose head cannot be sent is collected no further, and ends with its visitor', async (t) => {
+  const budget = createRenderBudget(64 * MIB, 16 * MIB)
+  const responseTransforms = [{ op: 'set', match: { eq: 'x-long' }, value: 'x'.repeat(MIB) }]
+  const rules = { headers: [], cookies: [], responseTransforms }
+  const call = { rules, status: undefined, invocation: { matchedPath: '' } } as unknown as FunctionCall
+  const ended: string[] = []
+  const server = createServer((_, visitor) => {
+    const options = { account: 'a', call, visitor, budget, isKept: () => true, onOverflow: () => {} }
+    const teed = new TeedAnswer(options).once('close', () => ended.push(`teed ${visitor.statusCode}`))
+    assert.throws(() => teed.writeHead(200, {}), { code: 'ROUTING_TOO_LARGE' })
+    visitor.writeHead(508).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 508)
+  await eventually(() => ended.join() === 'teed 508')
+})
