@@ -2,8 +2,11 @@
 
 const SWEPT_ABOVE = 10_000
 
-/** Creates a pace of `perSecond` units, as many at once. Returns how many ms the account waits after these units. */
-export function createPace(perSecond: number, now: () => number): (account: string, units: number) => number {
+/** Notes units of an account, and returns how many ms it waits after them. */
+export type Pace = (account: string, units: number) => number
+
+/** Creates a pace of `perSecond` units, as many at once. */
+export function createPace(perSecond: number, now: () => number): Pace {
   const debts = new Map<string, { owed: number; at: number }>()
   const owedNow = ({ owed, at }: { owed: number; at: number }) =>
     Math.max(0, owed - (Math.max(0, now() - at) * perSecond) / 1000)
