@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createFrameReader, type Frame, frameBytes } from '../../launcher/frames.ts'
+import { createPace, type Pace } from '../../platform/fairness/pace.ts'
 import type { RenderBudget } from '../prerender/render-budget.ts'
-import { createPace, type Pace } from './pace.ts'
 
 /** Whose data it is. `account`: whose files the deployment has. */
 export type DataOwner = { account: string; projectId: string; environment: string }

@@ -13,9 +13,9 @@ import {
   MAX_HEAD_BYTES,
   MAX_VALUE_BYTES,
 } from '../../../src/launcher/frames.ts'
+import { createPace } from '../../../src/platform/fairness/pace.ts'
 import { addPurge } from '../../../src/platform/verdict/cache-purges.ts'
 import { openDataCache } from '../../../src/sites/data-cache/data-cache.ts'
-import { createPace } from '../../../src/sites/data-cache/pace.ts'
 import { createProjectStates } from '../../../src/sites/data-cache/project-states.ts'
 import { eventually } from '../../support/eventually.ts'
 import { newFolder, openCache } from '../content/caches.ts'

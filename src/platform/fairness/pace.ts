@@ -1,4 +1,5 @@
-/** How much of the event loop an account may use with small requests. Pure but for its state. docs/data-cache.md: Protocol. */
+/** How much of the event loop an account may use with what costs little and comes often. docs/data-cache.md: Protocol; docs/functions.md: Pace. */
+import type { Readable } from 'node:stream'
 
 const SWEPT_ABOVE = 10_000
 
@@ -17,4 +18,14 @@ export function createPace(perSecond: number, now: () => number): Pace {
     if (debts.size > SWEPT_ABOVE) for (const [name, debt] of debts) if (owedNow(debt) === 0) debts.delete(name)
     return Math.max(0, ((owed - perSecond) * 1000) / perSecond)
   }
+}
+
+/** Reads a stream of text. `read` returns the units of a piece, `owe` how many ms the stream waits for them. */
+export function readPaced(stream: Readable, read: (text: string) => number, owe: (units: number) => number): void {
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const waitMs = owe(read(text))
+    if (waitMs <= 0) return
+    stream.pause()
+    setTimeout(() => stream.resume(), waitMs).unref()
+  })
 }
