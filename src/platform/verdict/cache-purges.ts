@@ -97,28 +97,34 @@ function kindOf(listed: Purged['tags'], tag: string, kind: PurgeKind): PurgeKind
   return listed[digestOf(tag)]?.[1] === 'gone' ? 'gone' : kind
 }
 
-/** Returns what became of what was made at this number. */
+/** Returns what became of what was made at this number. Its tags are read and hashed once, and not where every purge is older. */
 export function purgeOf(
-  { environments, ...all }: CachePurges,
-  made: { number: number; tags: readonly string[] },
+  purges: CachePurges,
+  made: { readonly number: number; readonly tags: readonly string[] },
   environment?: string,
 ): PurgeKind | undefined {
-  const own = environment === undefined ? undefined : environments?.[environment]
-  const kinds = [purgedBy(all, made), own && purgedBy(own, made)]
-  return kinds.includes('gone') ? 'gone' : kinds.find((kind) => kind !== undefined)
+  const { number } = made
+  const own = environment === undefined ? undefined : purges.environments?.[environment]
+  const newer = [purges, own].filter((purged) => purged !== undefined && number < newestOf(purged)) as Purged[]
+  if (newer.some(({ gone }) => number < gone)) return 'gone'
+  const listed = newer.filter(({ tags }) => !isEmpty(tags))
+  const digests = listed.length === 0 ? [] : made.tags.map(digestOf)
+  const kinds = listed.flatMap(({ tags }) => kindsOf(tags, digests, number))
+  if (kinds.includes('gone')) return 'gone'
+  return kinds.length > 0 || newer.some(({ stale }) => number < stale) ? 'stale' : undefined
 }
 
-function purgedBy(
-  { gone, stale, tags: purged }: Purged,
-  { number, tags }: { number: number; tags: readonly string[] },
-): PurgeKind | undefined {
-  if (number < gone) return 'gone'
-  const kinds = tags.flatMap((tag) => {
-    const [at, kind] = purged[digestOf(tag)] ?? [0, 'stale']
+/** The last purges of these tags, where they are newer than this number. */
+function kindsOf(tags: Purged['tags'], digests: readonly string[], number: number): PurgeKind[] {
+  return digests.flatMap((digest) => {
+    const [at, kind] = tags[digest] ?? [0, 'stale']
     return number < at ? [kind] : []
   })
-  if (kinds.includes('gone')) return 'gone'
-  return kinds.length > 0 || number < stale ? 'stale' : undefined
+}
+
+function isEmpty(tags: Purged['tags']): boolean {
+  for (const _ in tags) return false
+  return true
 }
 
 function digestOf(tag: string): string {

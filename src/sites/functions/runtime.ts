@@ -21,6 +21,7 @@ import { type NodeProgram, startProcess } from './function-process.ts'
 import type { FunctionSpec } from './function-spec.ts'
 import { type FunctionParts, type Functions, openFunctions } from './functions.ts'
 import type { FunctionLine } from './log-lines.ts'
+import { createFunctionPace, type FunctionPace } from './pace/function-pace.ts'
 import { openProcesses, type WaitLimits } from './processes.ts'
 
 /** `folder`: entered by the user of sandboxes. `node`: the program for a runtime such as `nodejs22.x`. */
@@ -32,6 +33,7 @@ export type FunctionOptions = {
   processes: number | undefined
   node(runtime: string): Promise<NodeProgram>
   limits?: Partial<WaitLimits>
+  pace?: FunctionPace
 }
 
 type Sources = {
@@ -56,10 +58,10 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const { log, cache } = sources
   const { runs, sockets } = await openFolders(options.folder)
   const own = await createRunDirectory(runs)
-  const { runAs, network } = options
+  const { runAs, network, pace = createFunctionPace() } = options
   const launcher = await placeLauncher(join(own, 'launcher'))
   const createOne = () => createSandbox(options.kind, runs, runAs)
-  const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve }
+  const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
   const code = openFunctionCode(cache, await createDirectory(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
   const lines = openFunctionLog(sources.controlPlane, sources.token, log)
