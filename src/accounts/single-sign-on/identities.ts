@@ -97,15 +97,13 @@ export async function linkIdentity(
  * operator stays.
  */
 export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: IdentityClaims): Promise<void> {
-  const { sub, refreshToken } = vouched
   const identity = await identityRow(ctx, userId)
   const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   if (identity?.ended_at != null && user.suspended_at === identity.ended_at) await setSuspended(ctx, user, false)
-  const box = await openSecretBoxToWrite(ctx, userId)
   await ctx.db
     .updateTable('identity')
     .set({
-      refresh_token: refreshToken === undefined ? null : box.sealSecret('refresh-token', sub, refreshToken),
+      ...(await sealRefreshToken(ctx, userId, vouched)),
       checked_at: ctx.now,
       due_at: ctx.now + CHECK_MS,
       ended_at: null,
@@ -114,6 +112,17 @@ export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched:
     .where('user_id', '=', userId)
     .execute()
   if (vouched.groups !== undefined) await applyGroups(ctx, userId, vouched.groups)
+}
+
+/** A provider may send no new refresh token, as at a reauthentication (OpenID Connect Core 1.0, 11). The stored one stays valid then. */
+async function sealRefreshToken(
+  ctx: OperatorCtx,
+  userId: string,
+  { sub, refreshToken }: IdentityClaims,
+): Promise<Partial<Pick<Identity, 'refresh_token'>>> {
+  if (refreshToken === undefined) return {}
+  const box = await openSecretBoxToWrite(ctx, userId)
+  return { refresh_token: box.sealSecret('refresh-token', sub, refreshToken) }
 }
 
 /** Returns the identity of a user, if any. */

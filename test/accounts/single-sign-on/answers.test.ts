@@ -353,3 +353,35 @@ onBothEngines(
   },
   standIn.settings,
 )
+
+onBothEngines(
+  'a confirmation without a refresh token keeps the one of the sign-in, and a new one replaces it',
+  async (world) => {
+    reset({ claims: SOME })
+    const client = openClient(world)
+    await signInBy(standIn, client, 'one')
+    const usedBy = async (tokens: object) => {
+      reset({ claims: { ...SOME, auth_time: nowS() }, tokens })
+      assert.equal((await signInBy(standIn, client, 'one', '?again=yes')).status, 303)
+      reset({ claims: SOME })
+      const before = standIn.asked.length
+      await pass(world, 13)
+      assert.ok(await isIn(client))
+      return [...new Set(standIn.asked.slice(before).map((form) => form.get('refresh_token')))]
+    }
+    assert.deepEqual(await usedBy({ refresh_token: undefined }), ['refresh-1'])
+    assert.deepEqual(await usedBy({ refresh_token: 'refresh-2' }), ['refresh-2', 'refresh-1'])
+  },
+  standIn.settings,
+)
+
+onBothEngines(
+  'a real provider gives no refresh token with a confirmation, and the user works on',
+  async (world) => {
+    const { client, works } = await enter(world, provider, 'careful')
+    assert.equal((await signInBy(provider, client, 'careful', '?again=yes')).status, 303)
+    await pass(world, 13)
+    assert.deepEqual(await works(), [true, 200])
+  },
+  provider.settings,
+)
