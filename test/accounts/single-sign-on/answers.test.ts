@@ -242,6 +242,21 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a suspension by the operator stays, also where the provider ended the access before',
+  async (world) => {
+    const twice = await enter(world, shy, 'twice')
+    await pass(world, 12)
+    assert.deepEqual(await twice.works(), [false, 401])
+    assert.equal((await world.operator('PATCH', `/operator/v1/users/${twice.id}`, { suspended: true })).status, 200)
+    const refused = await signInBy(shy, twice.client, 'twice')
+    assert.deepEqual([refused.status, /suspended/.test(refused.text)], [403, true])
+    assert.equal((await world.operator('DELETE', `/operator/v1/users/${twice.id}/identity`)).status, 204)
+    assert.deepEqual(await twice.works(), [false, 401], 'without the provider it stays too')
+  },
+  shy.settings,
+)
+
+onBothEngines(
   'a provider that fails for hours stops no user before 12 hours, and one that is back lets go on',
   async (world) => {
     reset({ claims: SOME })
