@@ -16,8 +16,6 @@ import { applyGroups } from './groups.ts'
 const HOUR_MS = 3_600_000
 /** Interval of the checks. */
 const CHECK_MS = 4 * HOUR_MS
-/** After this long without a confirmation a user is suspended, even if the provider was unavailable. */
-export const MAX_UNCONFIRMED_MS = 12 * HOUR_MS
 const LINK_MS = 24 * HOUR_MS
 const MAX_NAME = 48
 const MAX_DISPLAY_NAME = 100

@@ -257,6 +257,37 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a user whom the operator resumes has 12 hours for a sign-in, whatever suspended them',
+  async (world) => {
+    provider.people.set('ill', { email: 'ill@example.com', email_verified: true })
+    const ill = await enter(world, provider, 'ill')
+    const suspend = async (suspended: boolean) =>
+      assert.equal((await world.operator('PATCH', `/operator/v1/users/${ill.id}`, { suspended })).status, 200)
+    provider.people.delete('ill')
+    await pass(world, 5)
+    assert.deepEqual(await ill.works(), [false, 401])
+    for (const alsoByOperator of [false, true]) {
+      if (alsoByOperator) await suspend(true)
+      await suspend(false)
+      await pass(world, 11)
+      assert.equal((await ill.works())[1], 200)
+      await pass(world, 2)
+      assert.equal((await ill.works())[1], 401, `suspended by the operator too: ${alsoByOperator}`)
+    }
+    await suspend(false)
+    provider.people.set('ill', { email: 'ill@example.com', email_verified: true })
+    assert.equal((await signInBy(provider, ill.client, 'ill')).status, 303)
+    provider.people.delete('ill')
+    await suspend(true)
+    await suspend(false)
+    assert.equal((await ill.works())[1], 200)
+    await pass(world, 5)
+    assert.equal((await ill.works())[1], 401, 'a check that is due is not postponed')
+  },
+  provider.settings,
+)
+
+onBothEngines(
   'a provider that fails for hours stops no user before 12 hours, and one that is back lets go on',
   async (world) => {
     reset({ claims: SOME })
