@@ -214,6 +214,30 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the sessions of a user who becomes an operator by a group end after the idle time of operators',
+  async (world) => {
+    const lasts = async (client: Client, hours: number) => {
+      world.deps.clock.set(world.deps.clock.now() + hours * HOUR_MS)
+      return isIn(client)
+    }
+    const join = (groups: string[]) =>
+      provider.people.set('kim', { email: 'kim@example.com', email_verified: true, groups })
+    const { client } = await enter(world, provider, 'kim')
+    assert.ok(await lasts(client, 3), 'not an operator yet')
+    const other = openClient(world)
+    join(['platform'])
+    await signInBy(provider, other, 'kim')
+    assert.deepEqual([await lasts(client, 3), await isIn(other)], [false, false])
+    join([])
+    await signInBy(provider, client, 'kim')
+    join(['platform'])
+    await pass(world, 4)
+    assert.equal(await lasts(client, 3), false, 'by a check, too')
+  },
+  { ...provider.settings, BERTH_OIDC_GROUPS: 'platform=operator', BERTH_OPERATOR_IDLE_HOURS: '2' },
+)
+
+onBothEngines(
   'for whom the provider cannot be asked 12 hours are the most, and users whom the operator suspended it does not admit',
   async (world) => {
     const quiet = await enter(world, shy, 'quiet')
