@@ -25,7 +25,18 @@ export async function setIntegrationWebhook(
       created_by: ctx.actor.id,
       created_stamp: ctx.stamp,
     })
-    .onConflict((conflict) => conflict.column('integration_id').doUpdateSet(fresh))
+    .onConflict((conflict) =>
+      conflict.column('integration_id').doUpdateSet((eb) => ({
+        ...fresh,
+        // The user who sets another URL becomes the creator. Clients also send the URL that it has.
+        created_by: eb
+          .case()
+          .when('webhook.url', '=', url)
+          .then(eb.ref('webhook.created_by'))
+          .else(eb.ref('excluded.created_by'))
+          .end(),
+      })),
+    )
     .execute()
 }
 
