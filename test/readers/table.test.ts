@@ -32,6 +32,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/pages/browser-session.ts': 'gives headers to readers',
       'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
+      'sites/functions/pace/function-pace.ts': 'gives headers on, unread',
       'sites/functions/invoke.ts': 'sends headers on, and looks at the start of one',
       'sites/answers/answer-key.ts': 'headers, compared and hashed as a whole; cookies, searched once',
       'sites/answers/answers.ts': 'sends headers on, without those of a part',
