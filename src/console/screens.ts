@@ -25,7 +25,10 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { sharedOfProjectScreens } from './project/variables/shared.ts'
 import { searchScreens } from './search.ts'
+import { sharedVariableFormScreens } from './shared-variables/form.ts'
+import { sharedVariableScreens } from './shared-variables/list.ts'
 import { activityScreens } from './team/activity.ts'
 import { inviteScreens } from './team/invite.ts'
 import { memberScreens } from './team/members.ts'
@@ -48,6 +51,9 @@ const screens: readonly Screen[] = [
   ...envFileScreens,
   ...variableHistoryScreens,
   ...compareScreens,
+  ...sharedOfProjectScreens,
+  ...sharedVariableScreens,
+  ...sharedVariableFormScreens,
   ...domainListScreens,
   ...domainScreens,
   ...nameServerScreens,

@@ -26,6 +26,7 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
     second: { passwordFor: 'all', password: 'a secret' },
   },
   [VARIABLE]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
+  [`${T}/variables/:id/edit`]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
   // Branch, environment and redirect exclude each other.
   [`${PROJECT}/domains/:domain`]: { first: { gitBranch: 'next' }, second: {} },
   [`${T}/apps/:id/change`]: {
@@ -47,6 +48,7 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
 /** TABLE the forms that change one thing by a PATCH, and have no other field to undo. */
 const OF_ONE_FIELD = [
   `${PROJECT}/deployments/:id/cancel`,
+  `${PROJECT}/variables/shared/:id`,
   `${SETTINGS}/data-cache`,
   `${T}/members/:uid/role`,
   `${T}/drains/:id/enable`,

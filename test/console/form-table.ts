@@ -55,6 +55,16 @@ export const FORMS: Record<string, Form> = {
   },
   [`${PROJECT}/variables/:id/history/:version/restore`]: { good: {} },
   [`${PROJECT}/variables/:id/delete`]: { good: {} },
+  [`${T}/variables/new`]: {
+    typed: ['key', 'value', 'comment', 'projectIds'],
+    good: ({ projectId }) => ({ ...VARIABLE, key: 'SAMPLE', value: 'v', projectIds: [projectId] }),
+  },
+  [`${T}/variables/:id/edit`]: {
+    typed: ['key', 'value', 'comment', 'projectIds'],
+    good: { ...VARIABLE, key: 'SHARED', value: 'third', comment: 'why' },
+  },
+  [`${PROJECT}/variables/shared/:id`]: { good: ({ projectId }) => ({ projectId, linked: 'true' }) },
+  [`${T}/variables/:id/delete`]: { good: {} },
   [`${PROJECT}/domains/add`]: { typed: ['name', 'gitBranch', 'redirect'], good: { name: 'added.example.com' } },
   [`${PROJECT}/domains/:domain`]: { typed: ['gitBranch', 'redirect'], good: { gitBranch: 'next' } },
   [`${PROJECT}/domains/:domain/verify`]: { good: {} },

@@ -19,6 +19,11 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleDeleteVariable: `The variable is deleted. ${LATER}`,
   consoleRestoreVariable: `The earlier value is restored. ${LATER}`,
   consoleImportVariables: ({ answer }) => `${changesOf(answer)} ${LATER}`,
+  consoleCreateSharedVariable: ({ form }) => `${form.key?.trim()} is added. ${LATER}`,
+  consoleEditSharedVariable: ({ form }) => `${form.key?.trim() || 'The variable'} is changed. ${LATER}`,
+  consoleDeleteSharedVariable: `The variable is deleted. ${LATER}`,
+  consoleLinkSharedVariable: ({ form }) =>
+    `The variable is ${form.linked === 'true' ? 'linked' : 'unlinked'}. ${LATER}`,
   consoleAddDomain: ({ answer }) =>
     `${answer.name} is added.${answer.verified === false ? ' It serves nothing until it is verified.' : ''}`,
   consoleVerifyDomain: ({ params }) => `${params.domain} is verified.`,
