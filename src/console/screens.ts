@@ -8,6 +8,7 @@ import { liveScreens } from './live.ts'
 import { operatorScreens } from './operator/screens.ts'
 import { buildLogScreens } from './project/build-log.ts'
 import { confirmScreens } from './project/confirm.ts'
+import { aliasScreens } from './project/deployment/assign.ts'
 import { deploymentFileScreens } from './project/deployment/files.ts'
 import { deploymentRemovalScreens } from './project/deployment/removal.ts'
 import { deploymentScreens } from './project/deployments.ts'
@@ -60,6 +61,7 @@ const screens: readonly Screen[] = [
   ...deploymentScreens,
   ...deploymentFileScreens,
   ...deploymentRemovalScreens,
+  ...aliasScreens,
   ...buildLogScreens,
   ...confirmScreens,
   ...promotionScreens,

@@ -72,6 +72,8 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/deployments/:id/promote`]: { good: {} },
   [`${PROJECT}/deployments/:id/rollback`]: { good: {} },
   [`${PROJECT}/deployments/:id/cancel`]: { twice: 'the deployment has ended: it says so' },
+  [`${PROJECT}/deployments/:id/aliases`]: { typed: ['alias'], good: { alias: 'kept.example.com' } },
+  [`${PROJECT}/deployments/:id/aliases/:alias/remove`]: { good: {} },
   [`${PROJECT}/deployments/:id/remove`]: { good: {} },
   [`${PROJECT}/deployments/:id/redeploy`]: { twice: 'one deployment: test/console/project/build-page.test.ts' },
   [`${PROJECT}/settings`]: { typed: SETTINGS, good: { name: 'web', nodeVersion: '20.x', framework: '' } },

@@ -33,6 +33,8 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   'console-rollback': null,
   'console-cancel-deployment': 'The deployment is canceled.',
   'console-remove-deployment': 'The deployment is removed.',
+  consoleAssignAlias: ({ answer }) => `${answer.alias} points to this deployment.`,
+  consoleDeleteAlias: ({ params }) => `${params.alias} points to no deployment. It stays on the project.`,
   'console-redeploy': 'A new deployment is created from the same source.',
   consoleUpdateProject: 'The settings are saved. Builds from now on use them.',
   consoleProtectProject: 'The protection is saved. Visitors get it within a second.',
