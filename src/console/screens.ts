@@ -19,6 +19,8 @@ import { projectListScreens } from './project/list.ts'
 import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
 import { promotionScreens } from './project/promotion.ts'
+import { gitLinkScreens } from './project/settings/git-link.ts'
+import { retentionScreens } from './project/settings/retention.ts'
 import { settingsScreens } from './project/settings.ts'
 import { transferScreens } from './project/transfer.ts'
 import { compareScreens } from './project/variables/compare.ts'
@@ -67,6 +69,8 @@ const screens: readonly Screen[] = [
   ...promotionScreens,
   ...settingsScreens,
   ...environmentScreens,
+  ...gitLinkScreens,
+  ...retentionScreens,
   ...transferScreens,
   ...installedIntegrationScreens,
   ...appListScreens,
@@ -94,6 +98,8 @@ const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/settings',
   '/console/t/:slug/projects/:name/settings',
   '/console/t/:slug/projects/:name/settings/environments',
+  '/console/t/:slug/projects/:name/settings/git',
+  '/console/t/:slug/projects/:name/settings/retention',
   '/console/t/:slug/projects/:name/domains/:domain',
 ]
 
