@@ -162,6 +162,7 @@ export const FORMS: Record<string, Form> = {
     good: { email: 'sample@example.com', username: 'sample' },
   },
   [`${OPERATOR}/people/:id/link`]: { good: {} },
+  [`${OPERATOR}/people/:id/sessions/end`]: { good: {} },
   [`${OPERATOR}/people/:id/operator`]: { good: { operator: 'true' } },
   [`${OPERATOR}/teams/new`]: {
     typed: ['slug', 'name', 'ownerId'],

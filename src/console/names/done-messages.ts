@@ -73,6 +73,7 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   'console-set-suspended': ({ form }) => (form.suspended === 'true' ? 'Suspended, and signed out.' : 'Active again.'),
   'console-set-operator': ({ form }) => (form.operator === 'true' ? 'An operator now.' : 'No operator any more.'),
   consoleRemovePerson: ({ form }) => `${form.called} is removed.`,
+  consoleEndSessions: 'Signed out everywhere. Tokens keep working.',
   consoleRemoveSecondFactors: 'The second factors are removed.',
   consoleOperatorCreateTeam: ({ form }) => `The team ${form.slug?.trim()} is created.`,
   consoleSetPlan: 'The account is saved.',
