@@ -27,7 +27,7 @@ const MOST = 10_000
 const MAX_HISTORY = 100_000
 
 async function showOverview(ctx: ConsoleCtx) {
-  const numbers = await ctx.ask<Static<typeof Statistics>>('operatorGetStatistics')
+  const numbers = await ctx.callRoute<Static<typeof Statistics>>('operatorGetStatistics')
   const { version, engine, node, startedAt, store, deliveries } = numbers
   const { users, teams, projects } = numbers
   const among = (value: number) => (users + teams >= MOST ? `${value} or more` : String(value))

@@ -9,8 +9,8 @@ import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
 import { formErrorNotice } from '../action.ts'
+import type { FormError } from '../form-error.ts'
 import { consolePage } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { FACTORS } from './shown-codes.ts'
 
@@ -18,10 +18,10 @@ const CODES = `${FACTORS}/codes`
 const PASSKEYS = `${FACTORS}/passkeys`
 
 /**
- * Renders the second factors of the session user. docs/sign-in-and-consent.md: Second factors. `refused`: the error of one of its forms; its
+ * Renders the second factors of the session user. docs/sign-in-and-consent.md: Second factors. `error`: the error of one of its forms; its
  * `id` is the passkey to rename.
  */
-export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<Page> {
+export async function showFactors(ctx: UserPageCtx, error?: FormError): Promise<Page> {
   const { userId } = ctx.user
   const hasCodes = await hasTotp(ctx.db, userId)
   const passkeys = await listPasskeys(ctx.db, userId)
@@ -35,13 +35,13 @@ export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<
       title: 'Second factors',
       ...(options && { scripts: [PASSKEY_SCRIPT] }),
       body: html`<div class="head"><h1>Second factors</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
 <section class="card in stack"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
 <section class="card in stack"><h2>Passkeys</h2>
 <p>A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.</p>
-${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((one) => listItem(ctx, one, refused))}</ul>`}
-${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(refused) })}
+${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => listItem(ctx, passkey, error))}</ul>`}
+${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(error) })}
 <noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript></section>
 ${hasAny && html`<section class="card in stack"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
     },
@@ -65,8 +65,8 @@ function recovery(ctx: UserPageCtx, left: number): Html {
 <p class="line"><button class="btn">Create new recovery codes</button></p></form>`
 }
 
-function addField(refused: Refused | undefined): Html {
-  const typed = refused !== undefined && !('id' in refused.typed) ? refused.typed.name : undefined
+function addField(error: FormError | undefined): Html {
+  const typed = error !== undefined && !('id' in error.typed) ? error.typed.name : undefined
   return html`<div class="field"><label for="passkey-name">Name of the passkey</label>
 <input type="text" id="passkey-name" name="name" value="${String(typed ?? 'My passkey')}" required maxlength="100" autocomplete="off"></div>`
 }
@@ -74,10 +74,10 @@ function addField(refused: Refused | undefined): Html {
 function listItem(
   ctx: UserPageCtx,
   { id, name, created_at, used_at }: Row<'passkey'>,
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
   const field = html`${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">`
-  const typed = refused?.typed.id === id ? String(refused.typed.name ?? name) : name
+  const typed = error?.typed.id === id ? String(error.typed.name ?? name) : name
   const used = used_at === null ? 'not used yet' : html`used ${relativeTime(used_at, ctx.now)}`
   return html`<li><p><strong>${name}</strong> <span class="soft small">added ${relativeTime(created_at, ctx.now)}, ${used}</span></p>
 <form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${field}

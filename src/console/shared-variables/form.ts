@@ -15,6 +15,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { confirmedButton, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { consolePage, findAccountOfPath } from '../frame.ts'
 import {
   canChangeVariable,
@@ -24,7 +25,6 @@ import {
   VARIABLE_FORM_BYTES,
   writableChoices,
 } from '../project/variables/environments.ts'
-import type { Refused } from '../refused.ts'
 import { projectBoxes, projectsToChoose } from '../webhooks/webhook-form.ts'
 import { listSharedVariables, SHARED_PATH, sharedPath } from './list.ts'
 
@@ -53,10 +53,10 @@ export const sharedVariableFormScreens: readonly Screen[] = [
     name: 'consoleCreateSharedVariable',
     form: Shared,
     bodyLimit: VARIABLE_FORM_BYTES,
-    asks: 'createSharedEnvVariable',
-    shows: ['getProjects'],
-    names: { 'evs.0.comment': 'comment', projectId: 'projectIds' },
-    wish: ({ form: { key = '', value = '', comment, type, target = [], projectIds = [] } }) => ({
+    calls: 'createSharedEnvVariable',
+    renderCalls: ['getProjects'],
+    fieldNames: { 'evs.0.comment': 'comment', projectId: 'projectIds' },
+    request: ({ form: { key = '', value = '', comment, type, target = [], projectIds = [] } }) => ({
       body: {
         evs: [{ key: key.trim(), value: normalizeLineEnds(value), ...(comment && { comment }) }],
         type,
@@ -64,8 +64,8 @@ export const sharedVariableFormScreens: readonly Screen[] = [
         projectId: projectIds,
       },
     }),
-    to: toList,
-    again: showNew,
+    next: toList,
+    renderErrors: showNew,
   }),
   consoleScreen({
     method: 'GET',
@@ -79,10 +79,10 @@ export const sharedVariableFormScreens: readonly Screen[] = [
     name: 'consoleEditSharedVariable',
     form: Shared,
     bodyLimit: VARIABLE_FORM_BYTES,
-    asks: 'updateSharedEnvVariable',
-    shows: EDIT_CALLS,
-    names: { projectId: 'projectIds' },
-    wish: ({ form: { key, value, comment, type, target = [], projectIds = [] } }) => ({
+    calls: 'updateSharedEnvVariable',
+    renderCalls: EDIT_CALLS,
+    fieldNames: { projectId: 'projectIds' },
+    request: ({ form: { key, value, comment, type, target = [], projectIds = [] } }) => ({
       body: {
         key: key?.trim(),
         // An empty field keeps the value.
@@ -95,21 +95,21 @@ export const sharedVariableFormScreens: readonly Screen[] = [
     }),
     changes: [],
     within: ({ id }) => ['updates', id!],
-    to: toList,
-    again: showEdit,
+    next: toList,
+    renderErrors: showEdit,
   }),
   action({
     path: `${ONE}/delete`,
     name: 'consoleDeleteSharedVariable',
-    asks: 'deleteSharedEnvVariable',
-    shows: EDIT_CALLS,
-    wish: ({ params }) => ({ body: { ids: [params.id!] } }),
-    to: toList,
-    again: showEdit,
+    calls: 'deleteSharedEnvVariable',
+    renderCalls: EDIT_CALLS,
+    request: ({ params }) => ({ body: { ids: [params.id!] } }),
+    next: toList,
+    renderErrors: showEdit,
   }),
 ]
 
-async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const projects = await projectsToChoose(ctx, account)
   return consolePage(
@@ -118,11 +118,11 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     {
       title: 'Add shared variable',
       body: html`<div class="head"><h1>Add shared variable</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-${sharedFields(undefined, writableChoices(account, []), refused)}
-${projectBoxes(projects, [], refused, PROJECTS_HINT)}
+${sharedFields(undefined, writableChoices(account, []), error)}
+${projectBoxes(projects, [], error, PROJECTS_HINT)}
 <p class="line"><button class="btn primary">Add shared variable</button><a class="btn" href="${sharedPath(account)}">Cancel</a></p>
 </form>`,
     },
@@ -130,7 +130,7 @@ ${projectBoxes(projects, [], refused, PROJECTS_HINT)}
 }
 
 /** Reads the variable from the list, without its value, so no secret read is logged. Refuses: not_found 404, missing_permission 403. */
-async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const [variable] = await listSharedVariables(ctx, account, { ids: params.id! })
   if (variable === undefined) refuse('not_found', 'This account has no such shared variable.')
@@ -146,13 +146,13 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
       title: key,
       within: [],
       body: html`<div class="head"><h1><code>${key}</code></h1>${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a>`}</div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${editFields(
   ctx,
-  refused,
-  (refused) => html`${sharedFields(variable, writableChoices(account, []), refused)}
-${projectBoxes(projects, projectId, refused, PROJECTS_HINT)}`,
+  error,
+  (error) => html`${sharedFields(variable, writableChoices(account, []), error)}
+${projectBoxes(projects, projectId, error, PROJECTS_HINT)}`,
 )}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${sharedPath(account)}">Cancel</a></p>
 </form>
@@ -166,12 +166,12 @@ ${dangerCard(
 }
 
 /** The fields of a variable of a project that shared ones have too. */
-function sharedFields(one: SharedVariable | undefined, choices: readonly Choice[], refused: Refused | undefined): Html {
+function sharedFields(one: SharedVariable | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
   const isSecret = one?.type === 'sensitive'
   const types = READER_CHOICES.filter(([type]) => type === 'sensitive' || (type === 'encrypted' && !isSecret))
-  return html`${field('key', 'Key', { value: one?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { refused, ...(one && { hint: 'Leave empty to keep the current value.' }) })}
-${environmentsField(choices, one?.target ?? TARGETS, refused)}
-${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', refused, ...(isSecret && { hint: 'A write-only variable cannot be made readable.' }) })}
-${field('comment', 'Comment', { value: one?.comment, refused })}`
+  return html`${field('key', 'Key', { value: one?.key, required: true, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${textAreaField('value', 'Value', { error, ...(one && { hint: 'Leave empty to keep the current value.' }) })}
+${environmentsField(choices, one?.target ?? TARGETS, error)}
+${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', error, ...(isSecret && { hint: 'A write-only variable cannot be made readable.' }) })}
+${field('comment', 'Comment', { value: one?.comment, error })}`
 }

@@ -51,7 +51,7 @@ export async function listSharedVariables(
   account: OwnAccount,
   query: { search?: string; ids?: string } = {},
 ): Promise<Listed[]> {
-  const { data } = await ctx.ask<Static<typeof SharedList>>('listSharedEnvVariable', { account, query })
+  const { data } = await ctx.callRoute<Static<typeof SharedList>>('listSharedEnvVariable', { account, query })
   return data.sort((a, b) => Number(a.key > b.key) - Number(a.key < b.key))
 }
 
@@ -118,7 +118,7 @@ function projectsLabel(account: OwnAccount, known: readonly Project[], { project
 
 async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const variable = await ctx.ask<SharedVariable>('getSharedEnvVar', { account, params: { id: params.id! } })
+  const variable = await ctx.callRoute<SharedVariable>('getSharedEnvVar', { account, params: { id: params.id! } })
   const projects = await projectsToChoose(ctx, account)
   return consolePage(
     ctx,

@@ -13,8 +13,8 @@ import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { Alias, AssignedAlias } from '../../../projects/aliases/schema.ts'
 import { action, field, formErrorNotice } from '../../action.ts'
+import type { FormError } from '../../form-error.ts'
 import { consolePage, deploymentPath, findAccountOfPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import { titleOf } from '../commit.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from '../deployments.ts'
 import { DEPLOYMENT_READ, mustBeOfProject, readDeployment, unlessGone } from './of-project.ts'
@@ -35,23 +35,23 @@ export const aliasScreens: readonly Screen[] = [
     path: PATH,
     name: 'consoleAssignAlias',
     form: Assignment,
-    asks: 'assignAlias',
-    shows: DEPLOYMENT_READ,
+    calls: 'assignAlias',
+    renderCalls: DEPLOYMENT_READ,
     before: mustBeOfProject,
-    names: { name: 'alias' },
-    wish: ({ params, form }) => ({ params: { id: params.id! }, body: { alias: form.alias?.trim() } }),
-    to: toDeployment,
-    again: showAssignment,
+    fieldNames: { name: 'alias' },
+    request: ({ params, form }) => ({ params: { id: params.id! }, body: { alias: form.alias?.trim() } }),
+    next: toDeployment,
+    renderErrors: showAssignment,
   }),
   action({
     path: `${PATH}/:alias/remove`,
     name: 'consoleDeleteAlias',
-    asks: 'deleteAlias',
-    shows: [...DEPLOYMENT_SHOWN, 'getAlias'],
+    calls: 'deleteAlias',
+    renderCalls: [...DEPLOYMENT_SHOWN, 'getAlias'],
     before: mustPointHere,
-    wish: ({ params }) => ({ params: { idOrAlias: params.alias! } }),
-    to: toDeployment,
-    again: deploymentPage,
+    request: ({ params }) => ({ params: { idOrAlias: params.alias! } }),
+    next: toDeployment,
+    renderErrors: deploymentPage,
   }),
 ]
 
@@ -62,11 +62,11 @@ function toDeployment(_: unknown, { params }: Pick<ScreenInput, 'params'>): stri
 /** Refuses: not_found 404 for a domain that another deployment has by now. */
 async function mustPointHere(ctx: ConsoleCtx, account: OwnAccount, params: ScreenInput['params']): Promise<void> {
   await mustBeOfProject(ctx, account, params)
-  const alias = await unlessGone(ctx.ask<Alias>('getAlias', { account, params: { idOrAlias: params.alias! } }))
+  const alias = await unlessGone(ctx.callRoute<Alias>('getAlias', { account, params: { idOrAlias: params.alias! } }))
   if (alias && alias.deploymentId !== params.id) refuse('not_found', `${alias.alias} points to another deployment now.`)
 }
 
-async function showAssignment(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showAssignment(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const { project, one } = await readDeployment(ctx, account, params)
   const back = deploymentPath(account, project.name, one.id)
@@ -78,11 +78,11 @@ async function showAssignment(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
       title,
       within: [[titleOf(one), back]],
       body: html`<div class="head"><h1>${title}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 <p>The domain points to <strong>${titleOf(one)}</strong> until a later deployment or promote takes it.</p>
-${field('alias', 'Domain', { required: true, refused, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="line"><button class="btn primary">Assign domain</button><a class="btn" href="${back}">Cancel</a></p>
 </form>`,
     },

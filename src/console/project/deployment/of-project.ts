@@ -13,8 +13,8 @@ export async function readDeployment(
   account: OwnAccount,
   { name, id }: Record<string, string>,
 ): Promise<{ project: Project; one: Deployment }> {
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: name! } })
-  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: name! } })
+  const one = await ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
   if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
   return { project, one }
 }
@@ -25,7 +25,7 @@ export async function mustBeOfProject(
   account: OwnAccount,
   params: Record<string, string>,
 ): Promise<void> {
-  const one = await unlessGone(ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } }))
+  const one = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } }))
   if (one) await readDeployment(ctx, account, params)
 }
 

@@ -12,8 +12,8 @@ import type { Project } from '../../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../../action.ts'
 import { confirmedButton, dangerCard } from '../../controls.ts'
 import { select } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import { relativeTime } from '../../time.ts'
 
 const PATH = '/console/t/:slug/projects/:name/settings/git'
@@ -40,33 +40,33 @@ export const gitLinkScreens: readonly Screen[] = [
     path: PATH,
     name: 'consoleLinkProject',
     form: Repository,
-    asks: 'linkProject',
-    shows: SHOWN,
-    wish: ({ params, form: { type, repo } }) => ({
+    calls: 'linkProject',
+    renderCalls: SHOWN,
+    request: ({ params, form: { type, repo } }) => ({
       params: { idOrName: params.name! },
       body: { type, repo: repo?.trim() },
     }),
-    to: toPage,
-    again: showGitLink,
+    next: toPage,
+    renderErrors: showGitLink,
   }),
   action({
     path: `${PATH}/branch`,
     name: 'consoleSetProductionBranch',
     form: Branch,
-    asks: 'updateProjectBranch',
-    shows: SHOWN,
-    wish: ({ params, form }) => ({ params: { idOrName: params.name! }, body: { branch: form.branch?.trim() } }),
-    to: toPage,
-    again: showGitLink,
+    calls: 'updateProjectBranch',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({ params: { idOrName: params.name! }, body: { branch: form.branch?.trim() } }),
+    next: toPage,
+    renderErrors: showGitLink,
   }),
   action({
     path: `${PATH}/unlink`,
     name: 'consoleUnlinkProject',
-    asks: 'unlinkProject',
-    shows: SHOWN,
-    wish: ({ params }) => ({ params: { idOrName: params.name! } }),
-    to: toPage,
-    again: showGitLink,
+    calls: 'unlinkProject',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { idOrName: params.name! } }),
+    next: toPage,
+    renderErrors: showGitLink,
   }),
 ]
 
@@ -84,23 +84,23 @@ function repositoryOf({ type, org, repo, projectNameWithNamespace, owner, slug }
   return { github: `${org}/${repo}`, gitlab: projectNameWithNamespace ?? '', bitbucket: `${owner}/${slug}` }[type]
 }
 
-async function showGitLink(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showGitLink(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const { name, link } = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const { name, link } = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const path = projectPath(account, name, 'settings/git')
   const writes = canInAccount(account, 'project:write')
   // Also where the project was linked since the form was shown.
-  const links = link === undefined || (refused !== undefined && 'repo' in refused.typed)
+  const links = link === undefined || (error !== undefined && 'repo' in error.typed)
   return consolePage(
     ctx,
     { account, project: name, tab: 'settings' },
     {
       title: TITLE,
       body: html`<div class="head"><h1>${TITLE}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${link ? facts(link, ctx.now) : html`<p class="card empty">Not linked to a repository.</p>`}
-${writes && links && linkForm(ctx, path, refused)}
-${writes && link && branchForm(ctx, path, link, refused)}
+${writes && links && linkForm(ctx, path, error)}
+${writes && link && branchForm(ctx, path, link, error)}
 ${
   writes &&
   link &&
@@ -121,21 +121,21 @@ function facts(link: Link, now: number): Html {
 <dt>Linked</dt><dd>${relativeTime(link.createdAt, now)}</dd></dl></section>`
 }
 
-function linkForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
+function linkForm(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}"><h2>Link a repository</h2>
 ${csrfFields(ctx)}
-${select('type', 'Host', Object.entries(HOSTS), { refused, hint: 'GitLab and Bitbucket need a credential, which an operator sets for the account.' })}
-${field('repo', 'Repository', { required: true, refused, hint: 'Owner and name, such as acme/web.', attributes: plain })}
+${select('type', 'Host', Object.entries(HOSTS), { error, hint: 'GitLab and Bitbucket need a credential, which an operator sets for the account.' })}
+${field('repo', 'Repository', { required: true, error, hint: 'Owner and name, such as acme/web.', attributes: plain })}
 <p class="line"><button class="btn primary">Link repository</button></p>
 </form>`
 }
 
-function branchForm(ctx: ConsoleCtx, path: string, { productionBranch }: Link, refused: Refused | undefined): Html {
+function branchForm(ctx: ConsoleCtx, path: string, { productionBranch }: Link, error: FormError | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}/branch"><h2>Production branch</h2>
 ${csrfFields(ctx)}
-${field('branch', 'Branch', { value: productionBranch, required: true, refused, attributes: plain })}
+${field('branch', 'Branch', { value: productionBranch, required: true, error, attributes: plain })}
 <p class="line"><button class="btn">Save branch</button></p>
 </form>`
 }

@@ -8,8 +8,8 @@ import type { Project } from '../../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { editFields } from '../../edit-form.ts'
 import { fieldRow, select } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 
 const PATH = '/console/t/:slug/projects/:name/settings/retention'
 const TITLE = 'Deployment retention'
@@ -54,12 +54,12 @@ export const retentionScreens: readonly Screen[] = [
     path: PATH,
     name: 'consoleSetRetention',
     form: Retention,
-    asks: 'updateDeploymentExpiration',
-    shows: SHOWN,
-    wish: ({ params, form }) => ({ params: { idOrName: params.name! }, body: bodyOf(form) }),
+    calls: 'updateDeploymentExpiration',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({ params: { idOrName: params.name! }, body: bodyOf(form) }),
     changes: [],
-    to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'settings/retention'),
-    again: showRetention,
+    next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'settings/retention'),
+    renderErrors: showRetention,
   }),
 ]
 
@@ -67,9 +67,9 @@ function bodyOf(form: Static<typeof Retention>) {
   return Object.fromEntries(KIND_NAMES.map((kind) => [kind, form[kind]]))
 }
 
-async function showRetention(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showRetention(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const may = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
   return consolePage(
     ctx,
@@ -77,18 +77,18 @@ async function showRetention(ctx: ConsoleCtx, { params, url }: ScreenInput, refu
     {
       title: TITLE,
       body: html`<div class="head"><h1>${TITLE}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p>Older deployments are removed. The one that serves production and those with a domain stay.</p>
-${may ? retentionForm(ctx, url, project, refused) : facts(project)}`,
+${may ? retentionForm(ctx, url, project, error) : facts(project)}`,
     },
   )
 }
 
-function retentionForm(ctx: ConsoleCtx, url: string, project: Project, refused: Refused | undefined): Html {
+function retentionForm(ctx: ConsoleCtx, url: string, project: Project, error: FormError | undefined): Html {
   const choices = Object.entries(PERIODS)
   return html`<form class="card in stack form" method="post" action="${url}">
-${editFields(ctx, refused, (refused) => {
-  const period = (kind: Kind) => select(kind, KINDS[kind][1], choices, { value: periodOf(project, kind), refused })
+${editFields(ctx, error, (error) => {
+  const period = (kind: Kind) => select(kind, KINDS[kind][1], choices, { value: periodOf(project, kind), error })
   return html`${fieldRow(period('expiration'), period('expirationProduction'))}
 ${fieldRow(period('expirationCanceled'), period('expirationErrored'))}`
 })}

@@ -7,8 +7,8 @@ import type { Project } from '../../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { button } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import { keyOf, listSharedVariables, sharedPath } from '../../shared-variables/list.ts'
 import { canChangeVariable, environmentsLabel, listPath, VARIABLES_PATH } from './environments.ts'
 
@@ -30,21 +30,21 @@ export const sharedOfProjectScreens: readonly Screen[] = [
     path: `${PATH}/:id`,
     name: 'consoleLinkSharedVariable',
     form: Link,
-    asks: 'updateSharedEnvVariable',
-    shows: CALLS,
-    before: (ctx, account, { name }) => ctx.ask('getProject', { account, params: { idOrName: name! } }),
-    wish: ({ form: { projectId = '', linked } }) => ({
+    calls: 'updateSharedEnvVariable',
+    renderCalls: CALLS,
+    before: (ctx, account, { name }) => ctx.callRoute('getProject', { account, params: { idOrName: name! } }),
+    request: ({ form: { projectId = '', linked } }) => ({
       body: { projectIdUpdates: linked === 'true' ? { link: [projectId] } : { unlink: [projectId] } },
     }),
     within: ({ id }) => ['updates', id!],
-    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!, 'shared'),
-    again: showShared,
+    next: (_, { params }) => listPath({ slug: params.slug! }, params.name!, 'shared'),
+    renderErrors: showShared,
   }),
 ]
 
-async function showShared(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showShared(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const { id, name } = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const { id, name } = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const variables = await listSharedVariables(ctx, account)
   const path = listPath(account, name, 'shared')
   const writes = canInAccount(account, 'env:write')
@@ -66,7 +66,7 @@ ${writes && html`<td class="act">${canChangeVariable(account, one) && link()}</t
       title: TITLE,
       within: [],
       body: html`<div class="head"><h1>${TITLE}</h1><a href="${sharedPath(account)}">All shared variables</a></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p class="soft">Future deployments of ${name} have the linked variables. Its own variables with the same key take precedence.</p>
 ${dataTable(TITLE, ['Key', 'Environments', 'State', writes && 'Actions'], rows, { none: 'The account has no shared variables yet.' })}`,
     },
