@@ -25,6 +25,7 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { variableValueScreens } from './project/variables/values.ts'
 import { searchScreens } from './search.ts'
 import { activityScreens } from './team/activity.ts'
 import { inviteScreens } from './team/invite.ts'
@@ -44,6 +45,7 @@ const screens: readonly Screen[] = [
   ...projectListScreens,
   ...projectScreens,
   ...variableScreens,
+  ...variableValueScreens,
   ...variableFormScreens,
   ...envFileScreens,
   ...variableHistoryScreens,

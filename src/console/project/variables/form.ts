@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import {
@@ -9,7 +10,7 @@ import {
 } from '../../../platform/pages/screen.ts'
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
-import { type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
+import type { EnvVar } from '../../../projects/env/schema.ts'
 import { action, field, formErrorNotice } from '../../action.ts'
 import { confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
@@ -17,10 +18,12 @@ import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } f
 import { consolePage, findAccountOfPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
 import { readCustomEnvironments } from '../environments.ts'
+import { planBlock } from './env-file.ts'
 import {
   branchField,
   canChangeVariable,
   canReadVariable,
+  DEFAULT_ENVIRONMENTS,
   environmentsBody,
   environmentsField,
   listPath,
@@ -56,7 +59,7 @@ export const variableFormScreens: readonly Screen[] = [
     form: Variable,
     bodyLimit: VARIABLE_FORM_BYTES,
     asks: 'createProjectEnv',
-    shows: ['getProjectCustomEnvironments'],
+    shows: ['getProjectCustomEnvironments', 'putProjectEnvFile'],
     wish: ({ params, form }) => ({
       params: { idOrName: params.name! },
       body: {
@@ -69,7 +72,7 @@ export const variableFormScreens: readonly Screen[] = [
       },
     }),
     to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
-    again: showNew,
+    again: showNewAgain,
   }),
   consoleScreen({
     method: 'GET',
@@ -103,6 +106,18 @@ export const variableFormScreens: readonly Screen[] = [
     again: showEdit,
   }),
 ]
+
+/** `KEY=value` is not a key, so the route refused a block: its plan is shown instead. */
+async function showNewAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
+  const block = blockIn(input.form as Static<typeof Variable>)
+  return block === undefined ? showNew(ctx, input, refused) : planBlock(ctx, input, block)
+}
+
+/** Returns the `KEY=value` lines in the field of the key, or in that of the value without a key. */
+function blockIn({ key = '', value = '' }: Static<typeof Variable>): string | undefined {
+  const [block, other] = key.trim() === '' ? [value, ''] : [key, value]
+  return other === '' && block.includes('=') ? block : undefined
+}
 
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
   const account = await findAccountOfPath(ctx, params)
@@ -144,11 +159,11 @@ ${formErrorNotice(refused)}
 ${editFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
-${dangerCard(
-  'Delete variable',
-  html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
-  confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
-)}`,
+<div id="delete">${dangerCard(
+        'Delete variable',
+        html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
+        confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
+      )}</div>`,
     },
   )
 }
@@ -160,9 +175,10 @@ async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: Sc
 }
 
 function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refused: Refused | undefined): Html {
-  const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
-  return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { refused, ...(variable && { hint: 'Leave empty to keep the current value.' }) })}
+  const chosen = variable === undefined ? DEFAULT_ENVIRONMENTS : [...variable.target, ...variable.customEnvironmentIds]
+  const isNew = variable === undefined
+  return html`${field('key', 'Key', { value: variable?.key, required: !isNew, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"${isNew && html` data-block="value"`}` })}
+${textAreaField('value', 'Value', { refused, hint: isNew ? 'For many at once, leave the key empty and paste KEY=value lines here. You review them next.' : 'Leave empty to keep the current value.' })}
 ${environmentsField(choices, chosen, refused)}
 ${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, refused })}
 ${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}
