@@ -69,6 +69,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   transfer_request: because('a project has one'),
   project_key: because('a project has one, and an account'),
   git_credential: because('an account has one for each git provider'),
+  domain_turn: because('an account has one'),
   released_proof: because('an account has one for each apex that it verified by DNS, for 30 days'),
   integration_secret: because('an integration has two: integrations/integrations/secrets.ts'),
   configuration_project: because('an installation has one for each project of its account'),

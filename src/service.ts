@@ -50,6 +50,7 @@ import { drainServer } from './platform/server/graceful-shutdown.ts'
 import { type NewServer, serve } from './platform/server/serve.ts'
 import { createUnnamedProxies, watchProxies } from './platform/tls/unnamed-proxies.ts'
 import { PROJECT_HOOKS } from './project-hooks.ts'
+import { startDomainChecks } from './projects/domain-verification/checks.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
 import type { StartWait } from './start-wait.ts'
@@ -208,7 +209,14 @@ function pagesOf(deps: Deps): (PublicPage | Probe)[] {
 
 /** Starts metrics and, where this instance runs them, timers, deliveries and email. Returns a function that stops them. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const outward = [startDeliveries, startMailWorker, startIdentityChecks, startScheduledBackups, startCollection]
+  const outward = [
+    startDeliveries,
+    startMailWorker,
+    startIdentityChecks,
+    startDomainChecks,
+    startScheduledBackups,
+    startCollection,
+  ]
   const { drill, timers } = deps.config
   if (drill)
     deps.log.warn('BERTH_DRILL is on: this instance sends no deliveries or email, and runs no checks or backups')

@@ -30,6 +30,7 @@ import { transact } from './platform/outbox/transact.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './platform/secrets/rotation.ts'
 import { expireDeployments } from './projects/deployments/expiration.ts'
 import { purgeOldUsage } from './projects/deployments/usage.ts'
+import { checkDomains } from './projects/domain-verification/checks.ts'
 import { purgeReleasedProofs } from './projects/domain-verification/released-proof.ts'
 import { purgeDeletedHistory } from './projects/env/history-log.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './projects/promotion/mapping.ts'
@@ -92,6 +93,7 @@ export const TIMERS = {
   /** Sends requests, so it has a loop of its own (`startDeliveries`); listed for the operator. */
   deliveries: { run: deliverDue },
   'identity-checks': { run: checkIdentities },
+  'domain-checks': { run: checkDomains },
   'scheduled-backups': { run: runDueBackup },
   /** Deletes files outside the database (`startCollection`). */
   'unused-files': { run: collectFiles },

@@ -29,6 +29,7 @@ import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
 import { sharedOfProjectScreens } from './project/variables/shared.ts'
+import { variableValueScreens } from './project/variables/values.ts'
 import { searchScreens } from './search.ts'
 import { sharedVariableFormScreens } from './shared-variables/form.ts'
 import { sharedVariableScreens } from './shared-variables/list.ts'
@@ -50,6 +51,7 @@ const screens: readonly Screen[] = [
   ...projectListScreens,
   ...projectScreens,
   ...variableScreens,
+  ...variableValueScreens,
   ...variableFormScreens,
   ...envFileScreens,
   ...variableHistoryScreens,

@@ -33,8 +33,13 @@ function timeOf(time: number, text: string, grain = ''): Html {
 
 /** Renders `3 hours ago` with the exact time below it, in UTC, for lists whose times are read out or compared. */
 export function relativeAndExactTime(time: number, now: number): Html {
+  return html`${relativeTime(time, now)}<br><span class="soft small">${exactTime(time)}</span>`
+}
+
+/** Returns a time in UTC, such as `2026-11-28 09:30:00 UTC`. */
+export function exactTime(time: number): string {
   const [day, clock] = new Date(time).toISOString().split(/[T.]/)
-  return html`${relativeTime(time, now)}<br><span class="soft small">${day} ${clock} UTC</span>`
+  return `${day} ${clock} UTC`
 }
 
 /** Returns `48 s`, `3 min 5 s` or `2 h 4 min`. */

@@ -102,6 +102,7 @@ onBothEngines('a link of another site reveals no value, and neither does a brows
   const revealing = SCREENS.filter(({ showsSecret }) => showsSecret)
   assert.deepEqual(revealing.map(({ name }) => name).sort(), [
     'compareEnvironments',
+    'downloadVariables',
     'revealSharedVariable',
     'revealVariable',
   ])
@@ -109,9 +110,16 @@ onBothEngines('a link of another site reveals no value, and neither does a brows
   const set = { key: 'TOKEN', value: 'worth-it', type: 'encrypted', target: ['production'] }
   const { id } = (await world.call('POST', `/v10/projects/${project.id}/env`, set)).body.created
   const client = await openSignedInClient(world)
-  const reads = world.deps.db.read.selectFrom('audit').select('stamp').where('type', '=', 'getProjectEnv')
+  const reads = world.deps.db.read
+    .selectFrom('audit')
+    .select('stamp')
+    .where('type', 'in', ['getProjectEnv', 'exportProjectEnv'])
   const list = '/console/t/admin/projects/web/variables'
-  const urls = [`${list}/${id}`, `${list}/compare?left=production&right=preview`]
+  const urls = [
+    `${list}/${id}`,
+    `${list}/compare?left=production&right=preview`,
+    `${list}/export?environment=production`,
+  ]
   const own = { 'sec-fetch-site': 'same-origin' }
   for (const headers of [
     { 'sec-fetch-site': 'cross-site' },
@@ -128,8 +136,8 @@ onBothEngines('a link of another site reveals no value, and neither does a brows
     assert.ok((await client.get(urls[0]!, headers)).text.includes('worth-it'))
   }
   // The line of a read comes a little later: one for each that was answered, none for those that were redirected.
-  await eventually(async () => (await reads.execute()).length >= 6)
-  assert.equal((await reads.execute()).length, 6)
+  await eventually(async () => (await reads.execute()).length >= 9)
+  assert.equal((await reads.execute()).length, 9)
 })
 
 onBothEngines('a link of another site reveals no value of a shared variable', async (world) => {

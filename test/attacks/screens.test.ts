@@ -290,6 +290,7 @@ const FRESH = [
   '/console/account/tokens/new',
   '/console/t/:slug/projects/:name/variables/:id',
   '/console/t/:slug/variables/:id',
+  '/console/t/:slug/projects/:name/variables/export',
   '/console/t/:slug/projects/:name/transfer',
   '/console/t/:slug/apps/:id/secrets',
   '/console/t/:slug/members/:uid/remove',

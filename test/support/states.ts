@@ -32,6 +32,11 @@ export async function markDomainsVerified({ deps }: Store): Promise<void> {
   await change(deps, 'account_domain', { proven_at: 1 }, { proven_at: null })
 }
 
+/** Leases the turns of domain checks as an instance that dies with them. A check that runs gives its turn back. */
+export async function leaseDomainTurns({ deps }: Store, until: number): Promise<void> {
+  await change(deps, 'domain_turn', { due_at: until })
+}
+
 /** Takes a name as one that came with a project. Only a transfer of the project does that, with a second account. */
 export async function setInherited({ deps }: Store, name: string): Promise<void> {
   await change(deps, 'project_domain', { inherited_at: 1 }, { name })

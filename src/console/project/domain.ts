@@ -15,7 +15,7 @@ import { editFields } from '../edit-form.ts'
 import { checkboxField, copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import { relativeTime } from '../time.ts'
+import { exactTime, relativeTime } from '../time.ts'
 import {
   asRouting,
   canChangeDomains,
@@ -137,18 +137,23 @@ function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, canVerify: 
 <ol class="ordered"><li class="stack tight" data-n="1"><h3>Verify ownership</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
 <li class="stack tight" data-n="2"><h3>Point the domain here${leading.length > 0 && `: add ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
-${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask the operator where to point the domain.'}</p>`}</li>
+${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}</p>`}</li>
 <li class="stack tight" data-n="3"><h3>Verify</h3>
-<p>Berth looks up the first record. A new record can take some minutes to appear. <a href="${path}/answers">Name server answers</a></p>
+<p>${checks(domain, ctx.now, canVerify)} A new record can take some minutes to appear. <a href="${path}/answers">Name server answers</a></p>
 ${canVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button class="btn primary">Verify now</button></form>`}</li></ol></section>`
+}
+
+function checks({ checkedUntil = 0 }: ProjectDomain, now: number, mayVerify: boolean): string {
+  if (checkedUntil > now) return `Berth checks automatically until ${exactTime(checkedUntil)}, less and less often.`
+  return `Berth no longer checks automatically.${mayVerify ? ' “Verify now” checks, and starts the checks again for 72 hours.' : ''}`
 }
 
 /** `when`: text after the type. One of several values is enough. */
 type DnsRecord = { type: string; when?: string; values: readonly string[] }
 
-/** Explains why no record is shown. Operators read how to configure the edge. */
+/** Says what to do where no record is shown. Operators read how to configure the edge. */
 export function edgeNotConfigured({ user }: ConsoleCtx): Html {
-  if (!user.isOperator) return html`The operator has not configured the edge address.`
+  if (!user.isOperator) return html`Ask your operator where to point this domain.`
   return withInlineCode(
     "Berth doesn't know its edge address yet. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and restart.",
   )

@@ -59,6 +59,7 @@ import * as cachePurges from './migrations/0213-cache-purges.ts'
 import * as frozenEnv from './migrations/0214-frozen-env.ts'
 import * as logsAndCrons from './migrations/0216-logs-and-crons.ts'
 import * as dataCacheSwitch from './migrations/0218-data-cache-switch.ts'
+import * as domainChecks from './migrations/0219-domain-checks.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -121,4 +122,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0214-frozen-env': frozenEnv,
   '0216-logs-and-crons': logsAndCrons,
   '0218-data-cache-switch': dataCacheSwitch,
+  '0219-domain-checks': domainChecks,
 }

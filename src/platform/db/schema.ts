@@ -6,8 +6,8 @@ import type { Selectable } from 'kysely'
 import type { AccountTables, SecondFactorTables } from './account-tables.ts'
 import type { BackupTables } from './backup-tables.ts'
 import type { BuildTables, DeploymentTables, FileTables } from './deployment-tables.ts'
+import type { DomainTables } from './domain-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
-import type { SharedEnvTables } from './shared-env-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
@@ -17,7 +17,7 @@ export type Schema = CoreTables &
   DeploymentTables &
   FileTables &
   BuildTables &
-  SharedEnvTables &
+  DomainTables &
   SecondFactorTables &
   BackupTables
 
@@ -91,44 +91,6 @@ type CoreTables = {
     webhook_url: string
     sealed_webhook_secret: string | null
     updated_at: number
-  }
-  /** A domain that an account claims for a project. Several accounts may claim a name; at most one claim is verified. */
-  project_domain: {
-    account_id: string
-    /** Canonical: model/domain-name.ts. */
-    name: string
-    project_id: string
-    apex_name: string
-    git_branch: string | null
-    /** The custom environment of its project that it serves. */
-    custom_environment_id: string | null
-    redirect: string | null
-    redirect_status_code: number | null
-    challenge_token: string
-    verified_at: number | null
-    /** When the account verified the apex by DNS; null where no verification was needed (docs/domains.md). */
-    proven_at: number | null
-    /** When it was transferred from the account that verified it: this verification then exempts no other name. */
-    inherited_at: number | null
-    created_stamp: number
-    updated_at: number
-  }
-  /** The verification of an apex whose names were removed; it remains valid for a while. projects/domain-verification/released-proof.ts. */
-  released_proof: {
-    apex_name: string
-    account_id: string
-    proven_at: number
-    released_at: number
-  }
-  /** An apex that an account claims, in addition to the domains of its projects. projects/account-domains/account-domains.ts. */
-  account_domain: {
-    account_id: string
-    /** A canonical apex. */
-    name: string
-    challenge_token: string
-    /** When the account verified it; null: not verified, or another account has verified a name under it since. */
-    proven_at: number | null
-    created_stamp: number
   }
   /** The outbox: an event, written in the transaction of its change. */
   event: {
@@ -234,6 +196,31 @@ type CoreTables = {
     sealed_body: string | null
     created_at: number
   }
+  /** A variable that several projects of an account share. Its value is sealed with the data key of the account. */
+  shared_env_var: {
+    account_id: string
+    id: string
+    key: string
+    type: 'encrypted' | 'sensitive'
+    /** `production,preview`; shared_env_target has the same, one row per target, and is authoritative. */
+    targets: string
+    sealed_value: string
+    /** The version that set the value: the seal is bound to it. */
+    value_version: number
+    value_bytes: number
+    comment: string | null
+    /** The installation that created it; null: a user did. */
+    configuration_id: string | null
+    version: number
+    created_by: string
+    updated_by: string
+    created_stamp: number
+    updated_at: number
+  }
+  /** A target of a shared variable. Its key is unique per account and target. */
+  shared_env_target: { account_id: string; key: string; target: string; variable_id: string }
+  /** A project that uses a shared variable. */
+  shared_env_link: { account_id: string; variable_id: string; project_id: string }
   /** Consumed rate limits per owner, in current windows. `granted`: what the last statement consumed. limiter/. */
   rate_limit: { name: string; owner: string; ends_at: number; used: number; granted: number }
   /** The size of the database on a day, `2026-11-22` in UTC. */

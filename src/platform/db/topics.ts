@@ -48,6 +48,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   root_key: NOT_CACHED,
   git_credential: NOT_CACHED,
   released_proof: NOT_CACHED,
+  domain_turn: NOT_CACHED,
   event: NOT_CACHED,
   audit: NOT_CACHED,
   // The sweep deletes only rows that every edge has read.

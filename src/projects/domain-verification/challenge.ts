@@ -1,7 +1,7 @@
 /** The challenge of a claim: a TXT record that requires control of the apex. docs/spec/decisions.md: Domains, Challenge and Verify. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { DomainSettings } from '../../config.ts'
-import type { Ctx } from '../../context.ts'
+import type { Account, Ctx, OperatorCtx } from '../../context.ts'
 import type { DnsAnswer } from '../../platform/adapters/dns.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
@@ -28,7 +28,11 @@ export function challengeOf(domain: Claim, settings: DomainSettings): Challenge 
  * Returns if one of the records equals the challenge byte for byte. Ignores records for other names of the apex. Refuses:
  * dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400, missing_txt_record 400.
  */
-export async function mustMatchChallenge(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
+export async function mustMatchChallenge(
+  ctx: Pick<OperatorCtx, 'db' | 'deps'>,
+  domain: Claim,
+  records: DnsAnswer<string>,
+): Promise<void> {
   const settings = ctx.deps.config.domains
   const challenge = challengeOf(domain, settings)
   const { state, about } = matchChallenge(domain, records, settings)
@@ -79,11 +83,15 @@ function isForAnotherName(record: string, name: string, settings: DomainSettings
 }
 
 /** Returns whether a token belongs to another claim on the same name. The claim's own token would have matched. */
-async function belongsToOtherClaim(ctx: Ctx, domain: Claim, records: string[]): Promise<boolean> {
+async function belongsToOtherClaim(
+  { db }: Pick<OperatorCtx, 'db'>,
+  domain: Claim,
+  records: string[],
+): Promise<boolean> {
   const tokens = records.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
   for (const table of ['project_domain', 'account_domain'] as const) {
-    const other = await ctx.db
+    const other = await db
       .selectFrom(table)
       .select('name')
       .where('name', '=', domain.name)
@@ -101,7 +109,10 @@ function quoteRecords(records: string[]): string {
 }
 
 /** Limits queries to name servers, per domain and per account. Refuses: rate_limited 429. */
-export async function countDnsLookup({ account, now, deps }: Ctx, name: string): Promise<void> {
+export async function countDnsLookup(
+  { account, now, deps }: Pick<Ctx, 'now' | 'deps'> & { account: Pick<Account, 'id'> },
+  name: string,
+): Promise<void> {
   rejectIfExceeded(await deps.limits.consume('account-lookup', account.id, now), now, 'lookups')
   rejectIfExceeded(
     await deps.limits.consume('domain-lookup', `${account.id} ${name}`, now),

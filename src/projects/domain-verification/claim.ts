@@ -5,15 +5,17 @@
  */
 
 import type { DomainSettings } from '../../config.ts'
-import type { Ctx } from '../../context.ts'
+import type { Ctx, EventAccount, OperatorCtx } from '../../context.ts'
 import { couldBeAddress, isOfSuffix, suffixOf } from '../../model/addresses.ts'
 import { showEvent } from '../../model/domain.ts'
 import { hostOf, isPlatformName, isUnder, isWildcard, wildcardsOver } from '../../model/domain-name.ts'
+import type { DnsAnswer as Records } from '../../platform/adapters/dns.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
-import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mustNotBeAddress, unassignLostDomain } from '../serving/domain-assignment.ts'
+import { mustNotBeAddress, reassignDomain, unassignLostDomain } from '../serving/domain-assignment.ts'
+import { mustMatchChallenge } from './challenge.ts'
+import { NO_CHECKS, newChallenge, queueChecks } from './check-schedule.ts'
 import { findExemption, revokeOtherAccountProofs } from './exemption.ts'
 
 type Domain = Row<'project_domain'>
@@ -33,14 +35,31 @@ export async function verifyOrChallenge(ctx: Ctx, claim: Domain): Promise<Domain
   await mustNotBeAddress(ctx, claim.name)
   // A name of another account changes owner only after a new verification.
   const exemption = holder === undefined ? await findExemption(ctx, claim) : undefined
-  return exemption === undefined ? claim : markVerified(ctx, claim, exemption.provenAt)
+  if (exemption !== undefined) return markVerified(ctx, claim, exemption.provenAt)
+  await queueChecks(ctx, claim.account_id, stampToMs(ctx.stamp))
+  return claim
 }
 
 /**
- * Assigns a name to the account that verified it. In the same transaction, an earlier holder becomes unverified with a new
- * challenge and is notified. Refuses: conflict_with_verified_domain 409.
+ * Verifies a claim by its record, and assigns the name to `owner`. In the same transaction, an earlier holder becomes unverified
+ * with a new challenge and is notified. Refuses: what `mustMatchChallenge` does, domain_not_allowed 409 (denied since it was
+ * added), conflict_with_verified_domain 409.
  */
-export async function assignVerifiedName(ctx: Ctx, claim: Domain): Promise<Domain> {
+export async function verifyClaim(
+  ctx: OperatorCtx,
+  owner: EventAccount,
+  { project, domain }: { project: Row<'project'>; domain: Domain },
+  records: Records<string>,
+): Promise<Domain> {
+  await mustMatchChallenge(ctx, domain, records)
+  mustBeAllowed(domain.name, ctx.deps.config.domains)
+  const verified = await assignVerifiedName(ctx, domain)
+  await reassignDomain(ctx, project, verified)
+  ctx.emit('project.domain.verified', showEvent(project, verified), project.id, owner)
+  return verified
+}
+
+async function assignVerifiedName(ctx: OperatorCtx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
   await mustNotBeAddress(ctx, claim.name)
   await unverifyPreviousHolder(ctx, claim)
@@ -106,7 +125,7 @@ async function mustNotBeYours(ctx: Ctx, holder: Domain): Promise<void> {
 }
 
 /** A wildcard and a name under it cannot be verified in two accounts. */
-async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
+async function mustNotOverlap(ctx: Pick<OperatorCtx, 'db'>, claim: Domain): Promise<void> {
   const others = ctx.db
     .selectFrom('project_domain')
     .select('name')
@@ -129,26 +148,27 @@ async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
 }
 
 /** Uses the time of the transaction, since the DNS query may have taken seconds and the latest verification counts. */
-function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise<Domain> {
+function markVerified(ctx: Pick<OperatorCtx, 'db' | 'stamp'>, claim: Domain, provenAt: number | null): Promise<Domain> {
   const now = stampToMs(ctx.stamp)
   return ctx.db
     .updateTable('project_domain')
-    .set({ verified_at: now, proven_at: provenAt, inherited_at: null, updated_at: now })
+    .set({ verified_at: now, proven_at: provenAt, inherited_at: null, ...NO_CHECKS, updated_at: now })
     .where('account_id', '=', claim.account_id)
     .where('name', '=', claim.name)
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
-async function unverifyPreviousHolder(ctx: Ctx, claim: Domain): Promise<void> {
+async function unverifyPreviousHolder(ctx: OperatorCtx, claim: Domain): Promise<void> {
+  const now = stampToMs(ctx.stamp)
   const displaced = await ctx.db
     .updateTable('project_domain')
     .set({
       verified_at: null,
       proven_at: null,
       inherited_at: null,
-      challenge_token: newChallengeToken(),
-      updated_at: stampToMs(ctx.stamp),
+      ...newChallenge(now),
+      updated_at: now,
     })
     .where('name', '=', claim.name)
     .where('verified_at', 'is not', null)
@@ -156,6 +176,7 @@ async function unverifyPreviousHolder(ctx: Ctx, claim: Domain): Promise<void> {
     .returningAll()
     .executeTakeFirst()
   if (displaced === undefined) return
+  await queueChecks(ctx, displaced.account_id, now)
   await unassignLostDomain(ctx, displaced)
   const owner = await ctx.db
     .selectFrom('project')

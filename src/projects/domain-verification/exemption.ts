@@ -2,7 +2,7 @@
  * Verifications of an apex, and the claims that they cover. docs/spec/decisions.md: Domains, Verification; docs/domains.md: The
  * latest verification of an apex counts, Verifying an apex for the account.
  */
-import type { Ctx } from '../../context.ts'
+import type { Ctx, OperatorCtx } from '../../context.ts'
 import { isPlatformName } from '../../model/domain-name.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -22,7 +22,10 @@ export async function findExemption(ctx: Ctx, claim: Claim): Promise<{ provenAt:
 }
 
 /** Revokes other accounts' verifications of the apex after one under it here. Replaces their tokens, so that old records in DNS cannot verify again. */
-export async function revokeOtherAccountProofs(ctx: Ctx, { account_id, apex_name }: Claim): Promise<void> {
+export async function revokeOtherAccountProofs(
+  ctx: Pick<OperatorCtx, 'db'>,
+  { account_id, apex_name }: Claim,
+): Promise<void> {
   await ctx.db
     .updateTable('account_domain')
     .set({ proven_at: null, challenge_token: newChallengeToken() })

@@ -7,10 +7,10 @@ import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
 import { findProject } from '../../model/project.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
-import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
+import { newChallenge } from '../domain-verification/check-schedule.ts'
 import { mustBeAllowed, verifyOrChallenge } from '../domain-verification/claim.ts'
 import { releaseProofs } from '../domain-verification/released-proof.ts'
 import { reassignDomain, unassignDomain } from '../serving/domain-assignment.ts'
@@ -192,6 +192,7 @@ export async function findRedirectSources(ctx: Ctx, domain: Row<'project_domain'
 
 /** Returns no row if the account already has the name. */
 function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: Routing) {
+  const now = stampToMs(ctx.stamp)
   return ctx.db
     .insertInto('project_domain')
     .values({
@@ -200,12 +201,12 @@ function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: 
       project_id: project.id,
       apex_name: apexOf(name),
       ...routing,
-      challenge_token: newChallengeToken(),
+      ...newChallenge(now),
       verified_at: null,
       proven_at: null,
       inherited_at: null,
       created_stamp: ctx.stamp,
-      updated_at: stampToMs(ctx.stamp),
+      updated_at: now,
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()

@@ -7,6 +7,7 @@ import { notInTransfer } from '../../platform/access/guards.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
+import { newChallenge, queueChecks } from '../domain-verification/check-schedule.ts'
 import { reassignDomain, unassignDomain } from '../serving/domain-assignment.ts'
 import { type DomainWithProject, stopRedirects } from './domains.ts'
 import { PRODUCTION, readRouting } from './routing.ts'
@@ -32,13 +33,17 @@ export async function moveDomain(
   const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
   await stopRedirects(ctx, ctx.account, project, domain)
   await unassignDomain(ctx, project, domain)
+  const now = stampToMs(ctx.stamp)
+  const isClaim = domain.verified_at === null
+  const challenge = isClaim ? newChallenge(now) : { challenge_token: newChallengeToken() }
   const row = await ctx.db
     .updateTable('project_domain')
-    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: stampToMs(ctx.stamp) })
+    .set({ ...routing, project_id: target.id, ...challenge, updated_at: now })
     .where('account_id', '=', domain.account_id)
     .where('name', '=', domain.name)
     .returningAll()
     .executeTakeFirstOrThrow()
+  if (isClaim) await queueChecks(ctx, domain.account_id, now)
   await reassignDomain(ctx, target, row)
   // Each event names only its own project, since subscribers of one may not know the other.
   ctx.emit('project.domain.moved', { ...showEvent(project, domain), direction: 'out' }, project.id)

@@ -1,9 +1,9 @@
 import type { EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
-import { newChallengeToken } from '../../platform/base/ids.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { newChallenge, queueChecks } from '../domain-verification/check-schedule.ts'
 import { releaseProofs } from '../domain-verification/released-proof.ts'
 import { stopRedirects } from './domains.ts'
 
@@ -28,22 +28,25 @@ async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise
  */
 async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void> {
   await settleDoubleClaims(ctx, project, to)
+  const now = stampToMs(ctx.stamp)
   const domains = await domainsOf(ctx, project)
   await ctx.db
     .updateTable('project_domain')
-    .set({ account_id: to.id, inherited_at: ctx.now, updated_at: stampToMs(ctx.stamp) })
+    .set({ account_id: to.id, inherited_at: ctx.now, updated_at: now })
     .where('account_id', '=', project.account_id)
     .where('project_id', '=', project.id)
     .where('verified_at', 'is not', null)
     .execute()
-  for (const { name } of domains.filter((domain) => domain.verified_at === null)) {
+  const claims = domains.filter((domain) => domain.verified_at === null)
+  for (const { name } of claims) {
     await ctx.db
       .updateTable('project_domain')
-      .set({ account_id: to.id, challenge_token: newChallengeToken(), updated_at: stampToMs(ctx.stamp) })
+      .set({ account_id: to.id, ...newChallenge(now), updated_at: now })
       .where('account_id', '=', project.account_id)
       .where('name', '=', name)
       .execute()
   }
+  if (claims.length > 0) await queueChecks(ctx, to.id, now)
 }
 
 async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void> {

@@ -85,6 +85,12 @@ export const ProjectDomain = Type.Object(
         { description: 'absent once verified' },
       ),
     ),
+    checkedUntil: Type.Optional(
+      Type.Integer({
+        description:
+          'until then Berth looks up the record without a request; absent once verified, or after the last time',
+      }),
+    ),
   },
   { title: 'ProjectDomain' },
 )
@@ -137,7 +143,10 @@ export function showDomain(row: Row<'project_domain'>, settings: DomainSettings)
     projectId: row.project_id,
     createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
-    ...(row.verified_at === null && { verification: [challengeOf(row, settings)] }),
+    ...(row.verified_at === null && {
+      verification: [challengeOf(row, settings)],
+      ...(row.check_due !== null && row.checked_until !== null && { checkedUntil: row.checked_until }),
+    }),
   }
 }
 

@@ -152,12 +152,19 @@ test('hovering a link loads nothing: a value is read, with an audit entry, only 
     const link = page.getByRole('link', { name: 'Reveal DATABASE_URL' }).first()
     const followed = await link.getAttribute('href')
     await link.click()
-    await page.waitForSelector('#value')
+    const id = followed!.split('/').at(-1)!
+    const shown = page.locator(`#value-${id} pre`)
+    assert.match(await shown.innerText(), /^postgres:/)
+    assert.equal(new URL(page.url()).pathname, pages.variables, 'in its row')
+    // A change of another user renders the list again, without the value.
+    await world.call('POST', '/v10/projects/web/env', { key: 'LATER', value: 'x', target: ['preview'] })
+    await page.getByRole('link', { name: 'LATER', exact: true }).waitFor()
+    await shown.waitFor({ state: 'detached' })
     await world.deps.secretReads.write()
     const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
     assert.deepEqual(
       entries.filter(({ type }) => type === 'getProjectEnv').map(({ subjectId }) => subjectId),
-      [followed!.split('/').at(-1)],
+      [id],
     )
   } finally {
     await browser.close()

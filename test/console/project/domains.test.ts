@@ -188,13 +188,39 @@ onBothEngines(
     const { text } = await client.get(path)
     assert.match(text, /Add this record at/)
     assert.doesNotMatch(text, /[Bb]oth records|recommended|CNAME/)
-    assert.match(text, /has not configured the edge address\. Ask the operator/)
+    assert.match(text, /Ask your operator where to point this domain\./)
+    assert.doesNotMatch(text, /BERTH_/)
     await world.operator('PATCH', `/operator/v1/users/${guest.id}`, { operator: true })
     assert.match(
       (await client.get(path)).text.replaceAll('<wbr>', ''),
       /Set <code class="name">BERTH_EDGE_CNAME<\/code>/,
     )
   },
+)
+
+onBothEngines(
+  'the page says until when Berth checks automatically, and how the checks start again',
+  async (world) => {
+    const first = await openSignedInClient(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const name = `www.${freshApex()}`
+    const { checkedUntil } = (await world.call('POST', '/v10/projects/web/domains', { name })).body
+    const day = new Date(checkedUntil!).toISOString().slice(0, 10)
+    assert.match(
+      (await first.get(`${PATH}/${name}`)).text,
+      new RegExp(`Berth checks automatically until ${day} [\\d:]+ UTC`),
+    )
+    world.deps.clock.set(checkedUntil! + 1)
+    const client = await openSignedInClient(world)
+    assert.match(
+      (await client.get(`${PATH}/${name}`)).text,
+      /Berth no longer checks automatically\. “Verify now” checks/,
+    )
+    const early = await client.post(`${PATH}/${name}/verify`)
+    assert.equal(early.status, 400)
+    assert.match(early.text, /Berth checks automatically until/)
+  },
+  settings,
 )
 
 onBothEngines(

@@ -100,6 +100,44 @@ onBothEngines(
   },
 )
 
+onBothEngines(
+  'a block in the form of one variable is planned for the environments that are chosen there',
+  async (world) => {
+    const client = await open(world)
+    const NEW = PATH.replace('import', 'new')
+    const page = (await client.get(NEW)).text
+    const chosen = (text: string) => [...text.matchAll(/name="target" value="(\w+)" checked/g)].map(([, one]) => one)
+    assert.deepEqual(chosen(page), ['production', 'preview', 'development'])
+    assert.deepEqual(chosen((await client.get(PATH)).text), chosen(page), 'the same where a block is pasted')
+    assert.doesNotMatch(page, /name="key"[^>]* required/, 'a block has no key of its own')
+
+    const form = { target: ['preview'], type: 'plain' }
+    const inKey = await client.post(NEW, { ...form, key: 'ALONE=typed-value-6', value: '' })
+    assert.match(inKey.text, /<h1>Review changes<\/h1>[\s\S]*<li><code>ALONE</)
+    assert.doesNotMatch(withoutText(inKey.text), /typed-value-6/)
+    const inValue = await client.post(NEW, { ...form, key: ' ', value: TEXT })
+    assert.match(inValue.text, /<h2>New <span class="soft">1</)
+    assert.deepEqual(chosen(inValue.text), ['preview'])
+    assert.match(inValue.text, /<option value="plain" selected>/)
+    const [, action] = /<form class="card[^>]* action="([^"]+)"/.exec(inValue.text)!
+    assert.equal(action, PATH)
+    const digest = { planDigest: digestIn(inValue.text), mode: 'merge', step: 'apply' }
+    assert.equal((await client.post(action!, { ...form, ...digest, text: TEXT })).status, 303)
+    assert.equal((await valuesOf(world)).ADDED, 'line one\nline two')
+
+    const unreadable = await client.post(NEW, { ...form, key: '', value: 'GOOD=1\nnot a line' })
+    assert.match(unreadable.text, /<h1>Paste a \.env file<\/h1>[\s\S]*<li>Line 2 [\s\S]*GOOD=1\nnot a line<\/textarea>/)
+    const both = await client.post(NEW, { ...form, key: 'A=1', value: 'x' })
+    assert.match(
+      both.text,
+      /<h1>Add variable<\/h1>[\s\S]*id="key-fault"/,
+      'a key with a value of its own is one variable',
+    )
+    const empty = await client.post(NEW, { ...form, key: '', value: 'no pair' })
+    assert.match(empty.text, /<h1>Add variable<\/h1>[\s\S]*id="key-fault"/)
+  },
+)
+
 onBothEngines('unreadable lines are reported by number, and the pasted text is kept', async (world) => {
   const client = await open(world)
   const text = 'GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN="never closed'

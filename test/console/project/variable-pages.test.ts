@@ -104,6 +104,89 @@ onBothEngines('the history names only members of the team', async (world) => {
   assert.match(after, new RegExp(`former member <code>${guest.id}`))
 })
 
+onBothEngines('the list says who changed a variable, and each row has its actions', async (world) => {
+  const lena = await world.user('lena')
+  await world.join(lena, 'MEMBER')
+  const { teamId } = world.credentials
+  await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
+  const add = async (key: string, target: 'production' | 'preview', type = 'encrypted') => {
+    const body = { key, value: '1', target: [target], type }
+    return (await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, body)).body.created.id
+  }
+  const [live, tried, hidden] = [
+    await add('LIVE', 'production'),
+    await add('TRIED', 'preview'),
+    await add('HIDDEN', 'preview', 'sensitive'),
+  ]
+  await lena.call('PATCH', `/v9/projects/web/env/${tried}?teamId=${teamId}`, { value: '2' })
+  const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
+  const path = `/console/t/${slug}/projects/web/variables`
+  const rowOf = (text: string, key: string) => text.split('<tr>').find((row) => row.includes(`<code>${key}</code>`))!
+  const actionsOf = (text: string, key: string) =>
+    [
+      ...rowOf(text, key)
+        .split('<details')[1]!
+        .matchAll(/<a[^>]* href="([^"]+)"[^>]*>([^<]+)/g),
+    ].map(([, to, words]) => [words, to!.slice(path.length)])
+
+  const { text } = await (await openSignedInClient(world)).get(path)
+  assert.match(rowOf(text, 'LIVE'), /<\/time><\/a> <span class="soft">by you</)
+  assert.match(rowOf(text, 'TRIED'), /<\/time><\/a> <span class="soft">by lena</)
+  assert.match(rowOf(text, 'LIVE'), /<summary [^>]*aria-label="Actions for LIVE"/)
+  assert.deepEqual(actionsOf(text, 'LIVE'), [
+    ['Edit', `/${live}/edit`],
+    ['Reveal', `/${live}`],
+    ['History', `/${live}/history`],
+    ['Delete…', `/${live}/edit#delete`],
+  ])
+  assert.match(rowOf(text, 'LIVE'), new RegExp(`<turbo-frame id="value-${live}" data-opens><a href="${path}/${live}"`))
+  assert.deepEqual(
+    actionsOf(text, 'HIDDEN').map(([words]) => words),
+    ['Edit', 'History', 'Delete…'],
+  )
+  const client = await openSignedInClient(world)
+  assert.match((await client.get(`${path}/${live}`)).text, new RegExp(`<turbo-frame id="value-${live}">`))
+  assert.match((await client.get(`${path}/${hidden}/edit`)).text, /<div id="delete"><section[^>]*danger-zone/)
+
+  const guest = await world.user('guest')
+  await world.join(guest, 'DEVELOPER')
+  const asDeveloper = (await (await openSignedInClient(world, guest.id, 'guest')).get(path)).text
+  assert.deepEqual(actionsOf(asDeveloper, 'LIVE'), [['History', `/${live}/history`]])
+  assert.doesNotMatch(asDeveloper, /export\?environment=production/)
+  assert.match(asDeveloper, /export\?environment=preview/)
+})
+
+onBothEngines('the values of an environment are a file, which leaves one audit entry', async (world) => {
+  const { client } = await open(world, [
+    { key: 'A', value: 'one value', target: ['preview', 'development'] },
+    { key: 'B', value: 'two', target: ['preview'] },
+    { key: 'HIDDEN', value: 'never-seen', target: ['preview'], type: 'sensitive' },
+  ])
+  await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+  const links = [
+    ...(await client.get(PATH)).text.matchAll(/href="([^"]+\/export\?environment=(\w+))" data-turbo="false"/g),
+  ]
+  assert.deepEqual(
+    links.map(([, , name]) => name),
+    ['production', 'preview', 'development', 'staging'],
+  )
+  const file = await client.get(links[1]![1]!)
+  assert.equal(file.status, 200)
+  assert.equal(file.headers['content-disposition'], 'attachment; filename="web-preview.env"')
+  assert.equal(file.headers['cache-control'], 'no-store')
+  assert.match(file.text, /^A='one value'$/m)
+  assert.match(file.text, /^B=two$/m)
+  assert.doesNotMatch(file.text, /never-seen/)
+  await world.deps.secretReads.write()
+  const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
+  assert.deepEqual(
+    entries.filter(({ type }) => /Env$/.test(type) && type !== 'createProjectEnv').map(({ type }) => type),
+    ['exportProjectEnv'],
+  )
+  world.deps.clock.set(world.deps.clock.now() + 3_600_000)
+  assert.match((await client.get(links[1]![1]!)).location, /^\/confirm\?return=/)
+})
+
 onBothEngines('two environments are compared without a value of either', async (world) => {
   const at = (key: string, value: string, target: string, more: object = {}) => ({
     key,

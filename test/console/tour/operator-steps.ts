@@ -34,7 +34,7 @@ export const operatorSteps: Steps = {
     assert.notEqual(after, before)
     await tour.page.getByRole('row').filter({ hasText: after }).getByText('Active').waitFor()
     await tour.go(`${WEB}/variables/${await variableId(scene, 'API_KEY')}`)
-    assert.equal((await tour.page.locator('#value').innerText()).trim(), VALUE)
+    assert.equal((await tour.page.locator('turbo-frame pre').innerText()).trim(), VALUE)
   },
 
   async 'the operator suspends a user, who is signed out at once'({ tour, world, ada }) {

@@ -73,7 +73,7 @@ export const projectSteps: Steps = {
     await tour.fill({ password: PASSWORD })
     await tour.press('Continue')
     assert.ok(tour.page.url().endsWith(`/variables/${id}`), tour.page.url())
-    assert.equal((await tour.page.locator('#value').innerText()).trim(), VALUE)
+    assert.equal((await tour.page.locator('turbo-frame pre').innerText()).trim(), VALUE)
     await tour.look('variable-value')
     assert.equal(tour.pagesWith(VALUE), before + 1, 'one page has the value')
     await world.deps.secretReads.write()

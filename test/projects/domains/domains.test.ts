@@ -12,7 +12,7 @@ onBothEngines('adding a domain returns the same as reading it, and emits an even
   })
   assert.equal(status, 200)
   assert.deepEqual(
-    { ...body, createdAt: 0, updatedAt: 0, verification: 0 },
+    { ...body, createdAt: 0, updatedAt: 0, checkedUntil: 0, verification: 0 },
     {
       name: 'www.example.com',
       apexName: 'example.com',
@@ -22,6 +22,7 @@ onBothEngines('adding a domain returns the same as reading it, and emits an even
       redirect: null,
       redirectStatusCode: null,
       customEnvironmentId: null,
+      checkedUntil: 0,
       createdAt: 0,
       updatedAt: 0,
       verification: 0,

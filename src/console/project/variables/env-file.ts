@@ -11,10 +11,11 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../../platform/pages/screen.ts'
+import { Refusal } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { ImportAnswer } from '../../../projects/env-files/schema.ts'
 import { READERS } from '../../../readers.ts'
-import { action, formErrorNotice } from '../../action.ts'
+import { action, formErrorNotice, formErrorOf } from '../../action.ts'
 import { countOf } from '../../controls.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
@@ -22,6 +23,7 @@ import { consolePage, findAccountOfPath } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import {
   branchField,
+  DEFAULT_ENVIRONMENTS,
   environmentsField,
   listPath,
   READER_CHOICES,
@@ -95,6 +97,21 @@ async function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError)
   return showPlan(ctx, { ...input, form }, answer, error)
 }
 
+/** Shows the plan of a block that was typed into the form of one variable, or the form of a block if it cannot be read. */
+export async function planBlock(ctx: ConsoleCtx, { params, ...input }: ScreenInput, text: string): Promise<Page> {
+  const account = await findAccountOfPath(ctx, params)
+  const url = listPath(account, params.name!, 'import')
+  const form: Form = { ...(input.form as Form), text, mode: 'merge', step: 'plan' }
+  const pasted = { ...input, params, url, form }
+  try {
+    const answer = await ctx.callRoute<Answer>('putProjectEnvFile', { account, ...importOf(params, form) })
+    return await showPlan(ctx, pasted, answer)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return showImport(ctx, pasted, formErrorOf(error, form))
+  }
+}
+
 async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
@@ -118,7 +135,7 @@ ${inputs(choices, error)}
 
 function inputs(choices: readonly Choice[], error: FormError | undefined): Html {
   return html`${textAreaField('text', '.env contents', { required: true, error, hint: 'KEY=value lines in dotenv format. You can drop a file here. You review the changes before they are applied.', attributes: html` class="tall" data-drop` })}
-${environmentsField(choices, ['development'], error)}
+${environmentsField(choices, DEFAULT_ENVIRONMENTS, error)}
 ${branchField('Preview only. Overrides the general values for this branch.', { error })}
 ${select('mode', 'Mode', MODES, { error })}
 ${select('type', 'Visibility of new variables', READER_CHOICES, { error })}`

@@ -11,6 +11,9 @@ import type { CustomEnvironments } from '../environments.ts'
 export const VARIABLES_PATH = '/console/t/:slug/projects/:name/variables'
 export const VARIABLE_PATH = `${VARIABLES_PATH}/:id`
 
+/** Chosen at first where variables are added, one or many. */
+export const DEFAULT_ENVIRONMENTS: readonly string[] = TARGETS
+
 /** A value of 64 KiB, which form encoding can triple. */
 export const VARIABLE_FORM_BYTES = READERS.form.bytes
 

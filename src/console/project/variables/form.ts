@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import {
@@ -9,7 +10,7 @@ import {
 } from '../../../platform/pages/screen.ts'
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
-import { type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
+import type { EnvVar } from '../../../projects/env/schema.ts'
 import { action, field, formErrorNotice } from '../../action.ts'
 import { confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
@@ -17,10 +18,12 @@ import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } f
 import type { FormError } from '../../form-error.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
+import { planBlock } from './env-file.ts'
 import {
   branchField,
   canChangeVariable,
   canReadVariable,
+  DEFAULT_ENVIRONMENTS,
   environmentsBody,
   environmentsField,
   listPath,
@@ -56,7 +59,7 @@ export const variableFormScreens: readonly Screen[] = [
     form: Variable,
     bodyLimit: VARIABLE_FORM_BYTES,
     calls: 'createProjectEnv',
-    renderCalls: ['getProjectCustomEnvironments'],
+    renderCalls: ['getProjectCustomEnvironments', 'putProjectEnvFile'],
     request: ({ params, form }) => ({
       params: { idOrName: params.name! },
       body: {
@@ -69,7 +72,7 @@ export const variableFormScreens: readonly Screen[] = [
       },
     }),
     next: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
-    renderErrors: showNew,
+    renderErrors: showNewAgain,
   }),
   consoleScreen({
     method: 'GET',
@@ -103,6 +106,18 @@ export const variableFormScreens: readonly Screen[] = [
     renderErrors: showEdit,
   }),
 ]
+
+/** `KEY=value` is not a key, so the route error a block: its plan is shown instead. */
+async function showNewAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
+  const block = blockIn(input.form as Static<typeof Variable>)
+  return block === undefined ? showNew(ctx, input, error) : planBlock(ctx, input, block)
+}
+
+/** Returns the `KEY=value` lines in the field of the key, or in that of the value without a key. */
+function blockIn({ key = '', value = '' }: Static<typeof Variable>): string | undefined {
+  const [block, other] = key.trim() === '' ? [value, ''] : [key, value]
+  return other === '' && block.includes('=') ? block : undefined
+}
 
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
@@ -144,11 +159,11 @@ ${formErrorNotice(error)}
 ${editFields(ctx, error, (error) => inputs(variable, choices, error))}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
-${dangerCard(
-  'Delete variable',
-  html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
-  confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
-)}`,
+<div id="delete">${dangerCard(
+        'Delete variable',
+        html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
+        confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
+      )}</div>`,
     },
   )
 }
@@ -163,9 +178,10 @@ async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: Sc
 }
 
 function inputs(variable: EnvVar | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
-  const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
-  return html`${field('key', 'Key', { value: variable?.key, required: true, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { error, ...(variable && { hint: 'Leave empty to keep the current value.' }) })}
+  const chosen = variable === undefined ? DEFAULT_ENVIRONMENTS : [...variable.target, ...variable.customEnvironmentIds]
+  const isNew = variable === undefined
+  return html`${field('key', 'Key', { value: variable?.key, required: !isNew, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"${isNew && html` data-block="value"`}` })}
+${textAreaField('value', 'Value', { error, hint: isNew ? 'For many at once, leave the key empty and paste KEY=value lines here. You review them next.' : 'Leave empty to keep the current value.' })}
 ${environmentsField(choices, chosen, error)}
 ${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, error })}
 ${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', error, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}

@@ -1,15 +1,16 @@
 import type { Static } from 'typebox'
-import { note } from '../../../platform/pages/face/notes.ts'
+import { icon } from '../../../platform/pages/face/icons.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
-import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
+import { type EnvList, type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
-import { copyButton, countOf, filterForm } from '../../controls.ts'
+import { countOf, filterForm } from '../../controls.ts'
 import { dataTable, select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
+import { canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
+import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
 import { relativeTime } from '../../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from '../environments.ts'
 import {
@@ -22,13 +23,14 @@ import {
   VARIABLE_PATH,
   VARIABLES_PATH,
 } from './environments.ts'
+import { valueFrameId } from './values.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Search = Type.Object({ search: Text, environment: Text, branch: Text })
 type Query = Static<typeof Search>
 type Listed = Static<typeof EnvList>['envs']
 
-const SHOWN = ['filterProjectEnvs', 'getProjectCustomEnvironments']
+const SHOWN = ['filterProjectEnvs', 'getProjectCustomEnvironments', ...USER_NAME_CALLS]
 
 export const variableScreens: readonly Screen[] = [
   consoleScreen({
@@ -38,15 +40,6 @@ export const variableScreens: readonly Screen[] = [
     query: Search,
     calls: SHOWN,
     run: showVariables,
-  }),
-  consoleScreen({
-    method: 'GET',
-    path: VARIABLE_PATH,
-    name: 'revealVariable',
-    calls: ['getProjectEnv', 'getProjectCustomEnvironments'],
-    requiresReauthentication: true,
-    showsSecret: true,
-    run: (ctx, input) => reveal(ctx, input),
   }),
   action({
     path: `${VARIABLE_PATH}/delete`,
@@ -68,6 +61,8 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
   })
   const environments = await readCustomEnvironments(ctx, account, project)
   const found = narrow(envs, query).sort((a, b) => compareTexts(a.key, b.key))
+  const people = found.flatMap(({ updatedBy }) => updatedBy ?? [])
+  const names = await readUserNames(ctx, account, people)
   const logos = new Set(found.flatMap((one) => originOf(one.integration?.icon)))
   const path = listPath(account, project)
   return consolePage(
@@ -76,10 +71,10 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     {
       title: 'Variables',
       images: [...logos].join(' '),
-      body: html`<div class="head"><h1>Variables</h1><p class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</p></div>
+      body: html`<div class="head"><h1>Variables</h1><div class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${envs.length > 0 && downloads(account, path, environments)} ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</div></div>
 ${formErrorNotice(error)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
-${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,
+${found.length > 0 ? table(ctx, account, found, { path, environments, names }) : nothing(account, project, envs.length === 0)}`,
     },
   )
 }
@@ -110,30 +105,50 @@ function filters(path: string, query: Query, count: number, choices: ReturnType<
   return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
 }
 
-function table(
-  ctx: ConsoleCtx,
-  account: OwnAccount,
-  envs: Listed,
-  path: string,
-  environments: CustomEnvironments,
-): Html {
+/** One file for each environment whose values the role can read. */
+function downloads(account: OwnAccount, path: string, environments: CustomEnvironments): Html | undefined {
+  if (!canInAccount(account, 'env:decrypt')) return undefined
+  const names = [...TARGETS, ...environments.map(({ slug }) => slug)].filter(
+    (one) => one !== 'production' || canInAccount(account, 'env:production'),
+  )
+  return html`<details class="menu right" name="menu"><summary class="btn">Download .env</summary><div class="pop"><p>Values of</p>
+${names.map((one) => html`<a href="${path}/export?environment=${encodeURIComponent(one)}" data-turbo="false">${one}</a>`)}</div></details>`
+}
+
+type Around = { path: string; environments: CustomEnvironments; names: ReadonlyMap<string, string> }
+
+function table(ctx: ConsoleCtx, account: OwnAccount, envs: Listed, { path, environments, names }: Around): Html {
   return dataTable(
     'Variables',
-    ['Key', 'Environments', 'Value', 'Changed'],
+    ['Key', 'Environments', 'Value', 'Changed', 'Actions'],
     envs.map(
-      (variable) =>
-        html`<tr><td><a href="${path}/${variable.id}/${canChangeVariable(account, variable) ? 'edit' : 'history'}"><code>${variable.key}</code></a>${maker(variable)}${variable.comment && html`<br><span class="soft small">${variable.comment}</span>`}</td>
-<td>${environmentsLabel(variable, environments)}</td>
-<td>${value(account, variable, path)}</td>
-<td><a class="soft" href="${path}/${variable.id}/history">${relativeTime(variable.updatedAt, ctx.now)}</a></td></tr>
+      (one) =>
+        html`<tr><td><a href="${path}/${one.id}/${canChangeVariable(account, one) ? 'edit' : 'history'}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
+<td>${environmentsLabel(one, environments)}</td>
+<td>${value(account, one, path)}</td>
+<td><a class="soft" href="${path}/${one.id}/history">${relativeTime(one.updatedAt, ctx.now)}</a>${changedBy(one, names)}</td>
+<td class="act">${menu(account, one, path)}</td></tr>
 `,
     ),
   )
 }
 
-/** Links to the value if the role can read it. */
+/** Users who left the account have no name here; the history has their id. */
+function changedBy({ updatedBy, configurationId, integration }: Listed[number], names: Around['names']) {
+  const name = names.get(updatedBy ?? '') ?? (updatedBy === configurationId ? integration?.name : undefined)
+  return name && html` <span class="soft">by ${name}</span>`
+}
+
+function menu(account: OwnAccount, one: Listed[number], path: string): Html {
+  const at = `${path}/${one.id}`
+  const mayChange = canChangeVariable(account, one)
+  return html`<details class="menu right" name="menu"><summary class="btn quiet small square" aria-label="Actions for ${one.key}">${icon('ellipsis')}</summary><div class="pop">${mayChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, one) && html`<a href="${at}" data-turbo-frame="${valueFrameId(one.id)}">Reveal</a>`}<a href="${at}/history">History</a>${mayChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
+}
+
+/** Links to the value if the role can read it. With script, it appears in this frame. */
 function value(account: OwnAccount, one: Listed[number], path: string): Html {
-  if (canReadVariable(account, one)) return html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`
+  if (canReadVariable(account, one))
+    return html`<turbo-frame id="${valueFrameId(one.id)}" data-opens><a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a></turbo-frame>`
   return html`<span class="soft">${one.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
 }
 
@@ -156,34 +171,4 @@ function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
 <p class="soft small">From a terminal, with the CLI or the API:</p>
 <pre>berth env import ${project} .env --target production</pre>
 <pre>curl -X POST "$BERTH/v10/projects/${project}/env?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"key": "NAME", "value": "value", "target": ["production"]}'</pre></div>`
-}
-
-async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await findAccountOfPath(ctx, params)
-  const project = params.name!
-  const variable = await ctx.callRoute<EnvVar>('getProjectEnv', {
-    account,
-    params: { idOrName: project, id: params.id! },
-  })
-  const environments = await readCustomEnvironments(ctx, account, project)
-  const value = variable.decrypted
-    ? html`<div class="code"><pre id="value">
-${variable.value}</pre>${copyButton('value')}</div>
-<p class="soft small">This view was recorded in the <a href="${accountPath(account, 'activity')}">activity log</a>.</p>`
-    : note(
-        'info',
-        html`${variable.type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}`,
-      )
-  const path = listPath(account, project)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: variable.key,
-      within: [],
-      body: html`<div class="head"><h1><code>${variable.key}</code></h1></div>
-<section class="card in stack"><h2>Value</h2>${value}<p>${environmentsLabel(variable, environments)}</p></section>
-<p class="line">${canChangeVariable(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
-    },
-  )
 }

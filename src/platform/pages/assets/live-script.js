@@ -103,19 +103,34 @@ function reloadFrames() {
   for (const frame of document.querySelectorAll('turbo-frame[data-reload]:not([busy])')) frame.reload()
 }
 
-/** Loads public pages, such as the sign-in page, in full: they have another policy. Frames stay unchanged. */
+/** Whether a link of the user opens something in this frame, such as a value. */
+function isOpened({ localName, dataset }) {
+  return localName === 'turbo-frame' && dataset.opens !== undefined
+}
+
+/** Loads public pages, such as the sign-in page, in full: they have another policy. Frames that no user opened stay unchanged. */
 function leave(event) {
   const { redirected, url } = event.detail.fetchResponse.response
   if (!redirected || /^\/console(\/|$)/.test(new URL(url).pathname)) return
   event.preventDefault()
-  if (event.target.localName !== 'turbo-frame') window.location.assign(url)
+  if (event.target.localName !== 'turbo-frame' || isOpened(event.target)) window.location.assign(url)
 }
 
 document.addEventListener('turbo:load', follow)
 document.addEventListener('turbo:before-fetch-request', sayRefresh)
 document.addEventListener('turbo:before-fetch-response', leave)
-// An error response has no such frame; the current content stays.
-document.addEventListener('turbo:frame-missing', (event) => event.preventDefault())
+// An error response has no such frame. It is shown where the user asked for it; elsewhere the current content stays.
+document.addEventListener('turbo:frame-missing', (event) => {
+  event.preventDefault()
+  if (isOpened(event.target)) event.detail.visit(event.detail.response)
+})
+// What was opened is read once: without its address, no morph loads it again. The focus was on the link that it replaces.
+document.addEventListener('turbo:frame-load', ({ target }) => {
+  if (!isOpened(target)) return
+  target.removeAttribute('src')
+  target.tabIndex = -1
+  target.focus()
+})
 document.addEventListener('turbo:submit-start', () => {
   isSending = true
 })
