@@ -3,7 +3,7 @@
  * a project, or a page of them, asks nothing more. docs/decisions/0040; docs/spec/wire.md 2.2.
  */
 import type { Static } from 'typebox'
-import type { OperatorCtx } from '../context.ts'
+import type { Account, OperatorCtx } from '../context.ts'
 import { stampToMs } from '../platform/base/clock.ts'
 import { READY_STATES } from '../platform/db/deployment-tables.ts'
 import type { Row } from '../platform/db/schema.ts'
@@ -52,6 +52,8 @@ const Summary = Type.Object(
   { title: 'DeploymentSummary' },
 )
 type Summary = Static<typeof Summary>
+/** The creator is added when it is shown, because accounts change their email and slug. */
+type StoredSummary = Omit<Summary, 'creator'>
 
 /** The deployment fields of a project's reply. */
 export const ShownDeployments = {
@@ -71,6 +73,10 @@ export const ShownDeployments = {
 }
 const DeploymentsReply = Type.Object(ShownDeployments)
 type DeploymentsReply = Static<typeof DeploymentsReply>
+type StoredDeployments = Omit<DeploymentsReply, 'latestDeployments' | 'targets'> & {
+  latestDeployments: StoredSummary[]
+  targets: { production?: StoredSummary }
+}
 
 const NONE: DeploymentsReply = {
   lastAliasRequest: null,
@@ -80,9 +86,16 @@ const NONE: DeploymentsReply = {
   targets: {},
 }
 
-/** Returns the column as reply fields. */
-export function showDeployments(deploymentsJson: string | null): DeploymentsReply {
-  return deploymentsJson === null ? NONE : (JSON.parse(deploymentsJson) as DeploymentsReply)
+/** Returns the column as reply fields. The build system does not report who pushed, so the account is the creator. */
+export function showDeployments(deploymentsJson: string | null, { id, slug, email }: Account): DeploymentsReply {
+  if (deploymentsJson === null) return NONE
+  const { latestDeployments, targets, ...more } = JSON.parse(deploymentsJson) as StoredDeployments
+  const show = (summary: StoredSummary) => ({ ...summary, creator: { uid: id, email: email ?? '', username: slug } })
+  return {
+    ...more,
+    latestDeployments: latestDeployments.map(show),
+    targets: targets.production === undefined ? {} : { production: show(targets.production) },
+  }
 }
 
 /** Rebuilds the column from the tables. Call it last when deployments, aliases or requests change. */
@@ -90,7 +103,7 @@ export async function refreshDeploymentSummary(ctx: Pick<OperatorCtx, 'db'>, pro
   const project = await ctx.db
     .selectFrom('project')
     .innerJoin('account', 'account.id', 'project.account_id')
-    .select(['project.live_deployment_id', 'account.id', 'account.kind', 'account.slug', 'account.email'])
+    .select(['project.live_deployment_id', 'account.id', 'account.kind'])
     .where('project.id', '=', projectId)
     .executeTakeFirstOrThrow()
   const latest = await ctx.db
@@ -101,11 +114,11 @@ export async function refreshDeploymentSummary(ctx: Pick<OperatorCtx, 'db'>, pro
     .limit(SHOWN_DEPLOYMENTS)
     .execute()
   const live = await findLive(ctx, project.live_deployment_id, latest)
-  const summaries = new Map<string, Summary>()
+  const summaries = new Map<string, StoredSummary>()
   for (const row of live === undefined ? latest : [...latest, live]) {
     if (!summaries.has(row.id)) summaries.set(row.id, summary(row, project, await readDeploymentDomains(ctx, row.id)))
   }
-  const reply: DeploymentsReply = {
+  const stored: StoredDeployments = {
     ...(await lastRequest(ctx, projectId)),
     latestDeployments: latest.map((row) => summaries.get(row.id)!),
     live: live !== undefined,
@@ -113,7 +126,7 @@ export async function refreshDeploymentSummary(ctx: Pick<OperatorCtx, 'db'>, pro
   }
   await ctx.db
     .updateTable('project')
-    .set({ deployments_json: JSON.stringify(reply) })
+    .set({ deployments_json: JSON.stringify(stored) })
     .where('id', '=', projectId)
     .execute()
 }
@@ -162,10 +175,9 @@ async function lastRequest(
   }
 }
 
-type Owner = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'email'>
+type Owner = Pick<Row<'account'>, 'id' | 'kind'>
 
-/** The build system does not report who pushed, so the account is the creator. */
-function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
+function summary(row: Row<'deployment'>, owner: Owner, names: Names): StoredSummary {
   return {
     id: row.id,
     ...names,
@@ -174,7 +186,6 @@ function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
     ...(row.building_at !== null && { buildingAt: row.building_at }),
     createdAt: stampToMs(row.created_stamp),
     createdIn: '',
-    creator: { uid: owner.id, email: owner.email ?? '', username: owner.slug },
     deploymentHostname: row.url,
     meta: JSON.parse(row.meta_json) as Record<string, string>,
     name: row.name,

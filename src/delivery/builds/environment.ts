@@ -6,7 +6,7 @@ import { environmentName } from '../../model/environment.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { CreateEnv } from './create-env.ts'
-import { openEnvironment } from './frozen-variables.ts'
+import { BYPASS_VARIABLE, type OpenedVariable, openEnvironment } from './frozen-variables.ts'
 
 type Texts = Record<string, string>
 type Ctx = { db: Queries; deps: Deps }
@@ -20,22 +20,29 @@ export async function environmentOfBuild(
 ): Promise<Environment | undefined> {
   const opened = await openEnvironment(ctx, project, deployment)
   if (opened === undefined) return undefined
-  const { variables, created, hidesSystem } = opened
-  const system = await systemVariables(ctx, project, deployment, created.git)
+  const { variables, bypass, created, hidesSystem } = opened
+  const system = await systemVariables(ctx, project, deployment, created.git, bypass)
+  const exposed = hidesSystem ? { CI: system.CI! } : system
+  return mergeVariables(variables, system, { ...created.env, ...created.build }, exposed)
+}
+
+/** Returns the variables of a deployment together: of the project, then of the create, then what Berth exposes. `system`: also what it does not. */
+export function mergeVariables(
+  variables: readonly OpenedVariable[],
+  system: Texts,
+  created: Texts,
+  exposed: Texts,
+): Environment {
   const env: Texts = {}
-  const masked = new Set<string>()
+  const masked = new Set(Object.keys(created))
   for (const { key, type, value } of variables) {
     // A variable of type `system` names the system variable whose value it has.
     env[key] = type === 'system' ? (system[value] ?? '') : value
-    if (type !== 'plain' && type !== 'system') masked.add(key)
+    if (type === 'system' ? value === BYPASS_VARIABLE : type !== 'plain') masked.add(key)
   }
-  for (const texts of [created.env, created.build])
-    for (const [key, value] of Object.entries(texts)) {
-      env[key] = value
-      masked.add(key)
-    }
-  const exposed = hidesSystem ? { CI: system.CI! } : system
-  return { env: { ...env, ...exposed }, masked: [...masked].filter((key) => !(key in exposed)) }
+  for (const key of Object.keys(exposed)) masked.delete(key)
+  if (BYPASS_VARIABLE in exposed) masked.add(BYPASS_VARIABLE)
+  return { env: { ...env, ...created, ...exposed }, masked: [...masked] }
 }
 
 /** TABLE commit facts by variable: fields of `gitMetadata`, then fields of `meta` by git host, whose prefix is left out. */
@@ -50,12 +57,13 @@ const GIT: Readonly<Record<string, { git?: string; meta: string }>> = {
   VERCEL_GIT_REPO_ID: { meta: 'CommitRepoId' },
 }
 
-/** Returns what Berth says of a deployment, by the names of upstream. */
+/** Returns what Berth says of a deployment, by the names of upstream. `bypass`: the secret to bypass the protection of its project. */
 export async function systemVariables(
   { db }: Ctx,
   project: Row<'project'>,
   deployment: Row<'deployment'>,
   git: CreateEnv['git'],
+  bypass: string | undefined,
 ): Promise<Texts> {
   const { id, url, target, git_branch } = deployment
   const rows = await db
@@ -77,6 +85,7 @@ export async function systemVariables(
     VERCEL_DEPLOYMENT_ID: id,
     VERCEL_PROJECT_PRODUCTION_URL: domain ?? addressOf(OF_PRODUCTION) ?? url,
     ...(branchUrl !== undefined && { VERCEL_BRANCH_URL: branchUrl }),
+    ...(bypass !== undefined && { [BYPASS_VARIABLE]: bypass }),
     ...gitVariables(deployment, git),
   }
 }

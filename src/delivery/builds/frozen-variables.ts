@@ -8,15 +8,19 @@ import type { Row } from '../../platform/db/schema.ts'
 import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../../platform/secrets/data-keys.ts'
+import { bypassOf } from '../../platform/verdict/protection.ts'
 import type { Target } from '../../projects/env/schema.ts'
 import { readVariables, type Variable } from '../../projects/env-files/variables.ts'
 import { addRoom, roomFor } from '../uploads/usage.ts'
 import { type CreateEnv, openCreateEnv, sealCreateEnv } from './create-env.ts'
 
-/** A value as it is sealed for its row. `box`: the project whose key it has. */
+/** The system variable with the bypass secret of the project that is chosen for deployments. docs/edge.md: Who sees bypass secrets. */
+export const BYPASS_VARIABLE = 'VERCEL_AUTOMATION_BYPASS_SECRET'
+
+/** A value as it is sealed for its row. `box`: the project whose key it has. Of type `bypass`: a secret as its project has it. */
 type FrozenVariable = {
   key: string
-  type: Row<'env_var'>['type']
+  type: Row<'env_var'>['type'] | 'bypass'
   box: string
   id: string
   version: number
@@ -44,7 +48,8 @@ export async function freezeEnvironment(
   const variables = await readVariables(ctx, project, targetOf(deployment), deployment.git_branch ?? '')
   const sealedEnv = await sealCreateEnv(ctx, project.id, deployment.id, created)
   const hides_system = hidesSystem(project) ? 1 : 0
-  const content = sealedEnv === null ? contentOf(variables, hides_system) : deployment.id
+  const bypass = bypassVariables(project)
+  const content = sealedEnv === null ? contentOf(variables, bypass, hides_system) : deployment.id
   const there = await ctx.db
     .updateTable('frozen_env')
     .set({ refs: sql<number>`refs + 1` })
@@ -53,13 +58,14 @@ export async function freezeEnvironment(
     .returning('id')
     .executeTakeFirst()
   if (there !== undefined) return Number(there.id)
-  const text = JSON.stringify(await freezeEach(ctx, project.id, variables))
+  const frozen = [...(await freezeEach(ctx, project.id, variables)), ...bypass]
+  const text = JSON.stringify(frozen)
   if (text.length > MAX_BYTES)
     refuse(
       'bad_request',
       `Invalid request: the variables of this deployment have more than ${MAX_BYTES / 1024} KiB together, sealed. Remove some from the project, or unlink shared ones.`,
     )
-  const isNone = sealedEnv === null && variables.length === 0
+  const isNone = sealedEnv === null && frozen.length === 0
   const bytes = isNone ? 0 : roomFor(text.length + (sealedEnv?.length ?? 0))
   const of = { account_id: project.account_id, project_id: project.id, content }
   const { id, refs } = await ctx.db
@@ -83,11 +89,20 @@ function targetOf({ custom_environment_id, target }: Shown): Target {
   return (custom_environment_id ?? target) as Target
 }
 
+/** The bypass secret that deployments get, if one is chosen. */
+function bypassVariables(project: Row<'project'>): FrozenVariable[] {
+  const chosen = bypassOf(project).filter(({ isEnvVar }) => isEnvVar)
+  return chosen.map(({ hash, sealed }) => ({
+    ...{ key: BYPASS_VARIABLE, type: 'bypass', box: project.id },
+    ...{ id: hash, version: 0, sealed },
+  }))
+}
+
 /** Names the variables by their rows and versions, never by their values. */
-function contentOf(variables: readonly Variable[], hidesSystem: number): string {
+function contentOf(variables: readonly Variable[], bypass: readonly FrozenVariable[], hidesSystem: number): string {
   const named = variables.map(({ key, type, boxId, row }) => [key, type, boxId, row.id, row.value_version])
   return createHash('sha256')
-    .update(JSON.stringify([hidesSystem, ...named]))
+    .update(JSON.stringify([hidesSystem, ...named, ...bypass.map(({ id }) => id)]))
     .digest('hex')
 }
 
@@ -102,13 +117,18 @@ async function freezeEach(ctx: WriteCtx, projectId: string, variables: readonly 
   })
 }
 
-type OpenedEnvironment = { variables: OpenedVariable[]; created: CreateEnv; hidesSystem: boolean }
+type OpenedEnvironment = {
+  variables: OpenedVariable[]
+  bypass: string | undefined
+  created: CreateEnv
+  hidesSystem: boolean
+}
 
 /** A variable of a deployment, opened. */
-type OpenedVariable = Pick<FrozenVariable, 'key' | 'type'> & { value: string }
+export type OpenedVariable = Pick<FrozenVariable, 'key' | 'type'> & { value: string }
 
 /**
- * Returns the variables of a deployment: those of its project, and those of its create. A deployment of an earlier version has the
+ * Returns the variables of a deployment: those of its project, its bypass secret, and those of its create. A deployment of an earlier version has the
  * present ones of its project. `hidesSystem`: it gets no system variables. Undefined where one does not open; the log has the reason.
  */
 export async function openEnvironment(
@@ -119,9 +139,13 @@ export async function openEnvironment(
   const created = await readCreatedEnv(ctx, deployment)
   const row = await rowOf(ctx, deployment)
   const text = row?.variables_json ?? null
-  const variables = text === null ? await openPresent(ctx, project, deployment) : await openFrozen(ctx, text)
-  if (created === undefined || variables === undefined) return undefined
-  return { variables, created, hidesSystem: row === undefined ? hidesSystem(project) : row.hides_system === 1 }
+  const frozen = text === null ? bypassVariables(project) : (JSON.parse(text) as FrozenVariable[])
+  const present = text === null ? await openPresent(ctx, project, deployment) : []
+  const opened = await openFrozen(ctx, frozen)
+  if (created === undefined || present === undefined || opened === undefined) return undefined
+  const variables = [...present, ...opened.filter(({ type }) => type !== 'bypass')]
+  const bypass = opened.find(({ type }) => type === 'bypass')?.value
+  return { variables, bypass, created, hidesSystem: row === undefined ? hidesSystem(project) : row.hides_system === 1 }
 }
 
 /** Returns the variables and commit facts that came with the create of a deployment. Undefined where they do not open. */
@@ -138,13 +162,14 @@ function rowOf({ db }: ReadCtx, { env_id }: Row<'deployment'>): Promise<Row<'fro
     .executeTakeFirst()
 }
 
-async function openFrozen(ctx: ReadCtx, text: string): Promise<OpenedVariable[] | undefined> {
+async function openFrozen(ctx: ReadCtx, frozen: readonly FrozenVariable[]): Promise<OpenedVariable[] | undefined> {
   const boxes = new Map<string, SecretBox>()
   const opened: OpenedVariable[] = []
-  for (const { key, type, box: name, id, version, sealed } of JSON.parse(text) as FrozenVariable[]) {
+  for (const { key, type, box: name, id, version, sealed } of frozen) {
     const box = boxes.get(name) ?? (await openSecretBox(ctx, name))
     boxes.set(name, box)
-    const value = box.open(id, version, sealed)
+    const isBypass = type === 'bypass'
+    const value = isBypass ? box.openSecret('protection-bypass', id, sealed) : box.open(id, version, sealed)
     if (value === undefined) return undefined
     opened.push({ key, type, value })
   }

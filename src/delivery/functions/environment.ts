@@ -1,7 +1,7 @@
 /** The environment of the functions of a deployment. docs/functions.md: Environment. */
 import type { Deps } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { systemVariables } from '../builds/environment.ts'
+import { mergeVariables, systemVariables } from '../builds/environment.ts'
 import { openEnvironment } from '../builds/frozen-variables.ts'
 
 type Texts = Record<string, string>
@@ -15,13 +15,7 @@ export async function environmentOfFunctions(
   const ctx = { db: db.read, deps: { db, ...deps } }
   const opened = await openEnvironment(ctx, project, deployment)
   if (opened === undefined) return undefined
-  const { variables, created, hidesSystem } = opened
-  const { CI: _, ...system } = await systemVariables(ctx, project, deployment, created.git)
-  const env: Texts = {}
-  // A variable of type `system` names the system variable whose value it has.
-  for (const { key, type, value } of variables) env[key] = type === 'system' ? (system[value] ?? '') : value
-  const exposed = hidesSystem ? {} : system
-  const secrets = variables.filter(({ type }) => type !== 'plain' && type !== 'system').map(({ key }) => key)
-  const masked = new Set([...secrets, ...Object.keys(created.env)].filter((key) => !(key in exposed)))
-  return { env: { ...env, ...created.env, ...exposed }, masked: [...masked] }
+  const { variables, bypass, created, hidesSystem } = opened
+  const { CI: _, ...system } = await systemVariables(ctx, project, deployment, created.git, bypass)
+  return mergeVariables(variables, system, created.env, hidesSystem ? {} : system)
 }

@@ -155,6 +155,7 @@ function accountOf(row: CallerRow): Account {
     kind: row.kind,
     slug: row.slug,
     name: row.name,
+    email: row.email,
     plan: row.plan,
     softBlocked: row.soft_blocked_at !== null,
     paymentMissing: row.payment_missing_at !== null,

@@ -13,6 +13,7 @@ const ACCOUNT_COLUMNS = [
   'account.kind',
   'account.slug',
   'account.name',
+  'account.email',
   'account.plan',
   'account.soft_blocked_at',
   'account.payment_missing_at',
@@ -116,6 +117,7 @@ type AccountColumns = {
   kind: 'user' | 'team'
   slug: string
   name: string | null
+  email: string | null
   plan: 'hobby' | 'pro' | 'enterprise'
   soft_blocked_at: number | null
   payment_missing_at: number | null

@@ -4,7 +4,7 @@ import type { Row } from '../db/schema.ts'
 import type { Permission, Role } from '../permissions/roles.ts'
 import type { Prefetched } from './prefetch.ts'
 
-export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'plan'> & {
+export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'email' | 'plan'> & {
   softBlocked: boolean
   paymentMissing: boolean
   addOns: string[]

@@ -18,7 +18,7 @@ const SLICE = 500
 export type SecretReads = {
   /** Records a response with decrypted values. */
   add(entry: AuditEntry): void
-  /** Flushes the buffer, or throws and keeps what was not written. */
+  /** Flushes the buffer after the flushes in progress, or throws and keeps what was not written. */
   write(): Promise<void>
   /** Drops the rest of the buffer at shutdown; it is counted and logged. */
   end(): void
@@ -32,10 +32,21 @@ export function createSecretReads({ db, clock, log, metrics }: Opened): SecretRe
   const waiting: AuditEntry[] = []
   const ofAccount = new Map<string | null, number>()
   let full = false
+  let running = Promise.resolve()
   const count = ({ account_id }: AuditEntry, more: number) => {
     const sum = (ofAccount.get(account_id) ?? 0) + more
     if (sum === 0) ofAccount.delete(account_id)
     else ofAccount.set(account_id, sum)
+  }
+  const flush = async () => {
+    // Only the entries of now: later ones are written with the next flush.
+    for (let left = waiting.length; left > 0; left -= SLICE) {
+      const entries = waiting.slice(0, Math.min(left, SLICE))
+      await db.write((tx) => appendAuditEntries({ db: tx, deps: { db, clock } }, entries))
+      waiting.splice(0, entries.length)
+      for (const entry of entries) count(entry, -1)
+      full = false
+    }
   }
   return {
     add(entry) {
@@ -48,15 +59,11 @@ export function createSecretReads({ db, clock, log, metrics }: Opened): SecretRe
       if (!full) log.error('too many audit lines of clear values wait for the store; further ones are dropped')
       full = true
     },
-    async write() {
-      // Only the entries of now: later ones are written with the next flush.
-      for (let left = waiting.length; left > 0; left -= SLICE) {
-        const entries = waiting.slice(0, Math.min(left, SLICE))
-        await db.write((tx) => appendAuditEntries({ db: tx, deps: { db, clock } }, entries))
-        waiting.splice(0, entries.length)
-        for (const entry of entries) count(entry, -1)
-        full = false
-      }
+    write() {
+      // Two at once would write the same entries, and remove others: a stop does not wait forever for the one in progress.
+      const flushed = running.then(flush)
+      running = flushed.catch(() => undefined)
+      return flushed
     },
     end() {
       if (waiting.length === 0) return

@@ -57,6 +57,7 @@ export function accountContext(ctx: UserPageCtx, account: OwnAccount): Ctx {
     kind: account.kind,
     slug: account.slug,
     name: account.name,
+    email: account.email,
     plan: account.plan,
     softBlocked: account.soft_blocked_at !== null,
     paymentMissing: account.payment_missing_at !== null,

@@ -12,7 +12,7 @@ export type Serving =
   /** Claimed, and not verified. */
   | { kind: 'unverified' }
   | { kind: 'redirect'; projectId: string; location: string; status: number }
-  /** A production domain of a paused project, or the url of its production deployment. */
+  /** A production domain of a paused project, or any host of its production deployment. */
   | { kind: 'paused'; projectId: string; deploymentId: string | null }
   /** Verified without a deployment; or the url of one that is not READY. */
   | { kind: 'undeployed'; projectId: string }
@@ -82,14 +82,22 @@ export function servingOfDomain(
   }
   if (project.paused && !ofBranch) return { kind: 'paused', projectId, deploymentId: deployment?.id ?? null }
   if (deployment === undefined) return { kind: 'undeployed', projectId }
-  return liveOf(projectId, deployment)
+  // A promoted preview keeps the domain of its branch.
+  return pausedOf(deployment, project) ?? liveOf(projectId, deployment)
 }
 
 /** Returns what the url of a deployment serves. */
 export function servingOfDeployment(deployment: DeploymentRecord, project: ProjectRecord): Serving {
-  const { id: deploymentId, projectId, ready } = deployment
-  if (project.paused && project.liveDeploymentId === deploymentId) return { kind: 'paused', projectId, deploymentId }
+  const { projectId, ready } = deployment
+  const paused = pausedOf(deployment, project)
+  if (paused !== undefined) return paused
   return ready ? liveOf(projectId, deployment) : { kind: 'undeployed', projectId }
+}
+
+/** A pause blocks the production deployment, whatever the host is. Specification: Project pause. */
+function pausedOf({ id, projectId }: DeploymentRecord, project: ProjectRecord): Serving | undefined {
+  if (!project.paused || project.liveDeploymentId !== id) return undefined
+  return { kind: 'paused', projectId, deploymentId: id }
 }
 
 function liveOf(projectId: string, { id: deploymentId, upstream, output }: DeploymentRecord): Serving {

@@ -136,7 +136,8 @@ function filters(
   for (const id of environments) all.push(eb('deployment.custom_environment_id', '=', id))
   if (query.rollbackCandidate) {
     all.push(eb('deployment.promoted_at', 'is not', null))
-    all.push(eb('deployment.id', '!=', eb.ref('project.live_deployment_id')))
+    // Null while nothing serves production.
+    all.push(eb('deployment.id', 'is distinct from', eb.ref('project.live_deployment_id')))
   }
   return all
 }

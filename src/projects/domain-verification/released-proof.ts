@@ -9,7 +9,7 @@ const RELEASED_RETENTION_MS = 30 * 24 * 60 * 60_000
 
 type Names = { names: readonly string[] } | { projectId: string }
 
-/** Stores the verifications of names that are about to be removed. Skips names from a transfer. */
+/** Stores the verifications of names that are about to be removed, and keeps a later one that is stored. Skips names from a transfer. */
 export async function releaseProofs(
   ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   accountId: string,
@@ -39,7 +39,15 @@ export async function releaseProofs(
       .expression(part)
       .onConflict((conflict) =>
         conflict.columns(['apex_name', 'account_id']).doUpdateSet((eb) => ({
-          proven_at: eb.ref('excluded.proven_at'),
+          proven_at: eb
+            .case()
+            // An expired one may wait for the sweep.
+            .when('released_proof.released_at', '<=', stampToMs(ctx.stamp) - RELEASED_RETENTION_MS)
+            .then(eb.ref('excluded.proven_at'))
+            .when('released_proof.proven_at', '>', eb.ref('excluded.proven_at'))
+            .then(eb.ref('released_proof.proven_at'))
+            .else(eb.ref('excluded.proven_at'))
+            .end(),
           released_at: eb.ref('excluded.released_at'),
         })),
       )

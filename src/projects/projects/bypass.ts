@@ -26,7 +26,7 @@ export const UpdateBypass = Type.Object({
     Type.Object({
       secret: Type.String({ minLength: 1, maxLength: 256 }),
       isEnvVar: Type.Optional(
-        Type.Boolean({ description: '`true`: the one that deployments get as VERCEL_AUTOMATION_BYPASS_SECRET' }),
+        Type.Boolean({ description: '`true`: the one that new deployments get as VERCEL_AUTOMATION_BYPASS_SECRET' }),
       ),
       note: Type.Optional(Note),
     }),
@@ -80,9 +80,13 @@ export async function updateBypass(
   const { revoke, update, generate = revoke || update ? undefined : {} } = body
   let entries = bypassOf(project)
   if (revoke) {
-    const { hash, note } = entryOf(entries, revoke.secret)
+    const { hash, note, isEnvVar } = entryOf(entries, revoke.secret)
     entries = entries.filter((entry) => entry.hash !== hash)
-    if (revoke.regenerate) entries.push(await newEntry(ctx, project, randomText(LENGTH), note))
+    // The new one takes its place in the next deployments.
+    if (revoke.regenerate) {
+      const entry = await newEntry(ctx, project, randomText(LENGTH), note)
+      entries.push({ ...entry, ...(isEnvVar !== undefined && { isEnvVar }) })
+    }
   }
   if (generate) {
     const entry = await newEntry(ctx, project, generate.secret ?? randomText(LENGTH), generate.note)

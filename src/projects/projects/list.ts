@@ -47,7 +47,11 @@ export async function listProjects(
   const projects = await mapInSlices(items, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
     const parts = added.map((byId) => byId.get(row.id))
-    return Object.assign(showProjectInList(row), ...parts, protectionBypass && { protectionBypass }) as Project
+    return Object.assign(
+      showProjectInList(row, ctx.account),
+      ...parts,
+      protectionBypass && { protectionBypass },
+    ) as Project
   })
   return { projects, pagination }
 }
@@ -106,7 +110,8 @@ export async function projectListVersion(ctx: Ctx, { query }: Input<Query>): Pro
   if (ctx.deps.db.engine !== 'postgres' || ctx.caller.projectIds !== null || limit > DEFAULT_LIMIT) return undefined
   if (Object.values(filters).some((filter) => filter !== undefined)) return undefined
   const [row] = await selectState(ctx.db, { accountId: ctx.account.id, count: limit + 1 })
-  return row?.state ?? undefined
+  // The account is shown as the creator of deployments.
+  return row?.state ? `${row.state} ${ctx.account.slug} ${ctx.account.email}` : undefined
 }
 
 /** PostgreSQL only: `xmin` is the transaction that last wrote a row. Null for projects with secrets, integration logos, or many variables. */

@@ -62,7 +62,7 @@ export async function createProject(
 
 /** Builds the response for a project with the fields of other features. */
 export async function readProjectReply(ctx: Ctx, row: Row<'project'>): Promise<Project> {
-  const reply = showProject(row)
+  const reply = showProject(row, ctx.account)
   for (const { show } of ctx.deps.projectHooks) if (show) Object.assign(reply, await show(ctx, row))
   const protectionBypass = await showBypass(ctx, row)
   return protectionBypass === undefined ? reply : { ...reply, protectionBypass }

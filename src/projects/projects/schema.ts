@@ -1,5 +1,6 @@
 /** Wire types for a project. Specification: Project; docs/spec/wire.md 2.2 and 4.2 for what every SDK version decodes. */
 import type { Static } from 'typebox'
+import type { Account } from '../../context.ts'
 import { ShownDeployments, showDeployments } from '../../model/deployment-summary.ts'
 import { environmentsOf, ShownEnvironment, showEnvironment } from '../../model/environment.ts'
 import { GitRepository, Link, linkOf, showLink } from '../../model/link.ts'
@@ -138,8 +139,8 @@ export type Project = Static<typeof Project>
 export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })
 
 /** Builds a project in a list, without free-form settings above today's limit, which bounds its size. docs/limits.md. */
-export function showProjectInList(row: Row<'project'>): Project {
-  const reply = showProject(row)
+export function showProjectInList(row: Row<'project'>, account: Account): Project {
+  const reply = showProject(row, account)
   if (row.settings_json.length > MAX_SETTINGS_BYTES)
     for (const name of FREE_FORM_SETTINGS) delete reply[name as keyof Project]
   return reply
@@ -149,8 +150,8 @@ function showCrons(json: string): Static<typeof Crons> {
   return { ...JSON.parse(json), deploymentId: null, definitions: [] }
 }
 
-/** Builds the response for a row; features add fields (src/project-hooks.ts). `paused` is absent until the first pause. */
-export function showProject(row: Row<'project'>): Project {
+/** Builds the response for a row of the account; features add fields (src/project-hooks.ts). `paused` is absent until the first pause. */
+export function showProject(row: Row<'project'>, account: Account): Project {
   return {
     accountId: row.account_id,
     id: row.id,
@@ -163,7 +164,7 @@ export function showProject(row: Row<'project'>): Project {
     ...(row.crons_json !== null && { crons: showCrons(row.crons_json) }),
     deploymentExpiration: row.expiration_json === null ? {} : JSON.parse(row.expiration_json),
     gitForkProtection: row.git_fork_protection === 1,
-    ...showDeployments(row.deployments_json),
+    ...showDeployments(row.deployments_json, account),
     ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),
     ...(row.paused_at !== null && showPause(row, row.paused_at)),
     ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),

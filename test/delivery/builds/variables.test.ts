@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
+import { deploy, SITE } from '../deploys/deploying.ts'
 import { BUILDS, createSource, OUTPUT, openRunners } from './building.ts'
 
 const TARGETS = { target: ['production', 'preview'] }
@@ -98,6 +99,53 @@ onBothEngines(
     await world.call('DELETE', `/v9/projects/${projectId}/custom-environments/canary`, {})
     assert.equal(await functionsOf(id), body.id, 'it is removed, and had an id')
     await instance.close()
+    await runners.close()
+  },
+  { ...BUILDS, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' },
+)
+
+onBothEngines(
+  'the bypass secret that is chosen for deployments is a masked variable of builds and functions, as it was at the create',
+  async (world) => {
+    const projectId = await seedProject(world, 'web')
+    const [first, second] = ['A1'.repeat(16), 'B2'.repeat(16)]
+    const path = `/v1/projects/${projectId}/protection-bypass`
+    await world.call('PATCH', path, { generate: { secret: first } })
+    const runners = await openRunners(world)
+    const { ask, close } = await openInstance(world)
+    let serial = 0
+    const given = async () => {
+      const { id } = await deploy(world.call, SITE, { meta: { n: String(++serial) } })
+      await createSource(world)
+      const functions = async () => JSON.parse((await ask(`/sites/v1/environments/${id}`)).text)
+      return { build: await runners.take(), functions: await functions(), again: functions }
+    }
+    const NAME = 'VERCEL_AUTOMATION_BYPASS_SECRET'
+    const none = await given()
+    for (const { env, masked } of [none.build, none.functions])
+      assert.deepEqual([env[NAME], masked.includes(NAME)], [undefined, false], 'it is not chosen')
+    assert.deepEqual(await linesOf(world), [])
+
+    await world.call('PATCH', path, { update: { secret: first, isEnvVar: true } })
+    const chosen = await given()
+    for (const { env, masked } of [chosen.build, chosen.functions])
+      assert.deepEqual([env[NAME], masked.includes(NAME)], [first, true])
+    assert.equal((await linesOf(world)).length, 1, 'a lease with a secret is in the audit log')
+    const rows = await world.deps.db.read.selectFrom('frozen_env').selectAll().execute()
+    assert.equal(JSON.stringify(rows).includes(first), false)
+
+    await world.call('PATCH', path, { revoke: { secret: first, regenerate: false }, generate: { secret: second } })
+    await world.call('PATCH', path, { update: { secret: second, isEnvVar: true } })
+    assert.equal((await chosen.again()).env[NAME], first, 'an older deployment keeps what it was created with')
+    const said = { key: 'MINE', value: NAME, type: 'system', target: ['preview'] }
+    await world.call('POST', '/v10/projects/web/env', said)
+    await world.call('PATCH', '/v9/projects/web', { autoExposeSystemEnvs: false })
+    const renamed = await given()
+    for (const { env, masked } of [renamed.build, renamed.functions]) {
+      assert.deepEqual([env.MINE, env[NAME]], [second, undefined])
+      assert.deepEqual([masked.includes('MINE'), masked.includes(NAME)], [true, false])
+    }
+    await close()
     await runners.close()
   },
   { ...BUILDS, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' },

@@ -221,13 +221,29 @@ onBothEngines('a stop writes what waits', async ({ engine, folder }) => {
   }
 })
 
-test('pending reads are bounded, also for each account; dropped ones are counted and logged', async () => {
-  const lines: string[] = []
-  const log = pino({}, { write: (line: string) => void lines.push(line) })
-  const metrics = createMetrics()
-  const db = { write: async () => assert.fail('the disk is full') } as never
-  const reveals = createSecretReads({ db, clock: createClock(), log, metrics })
-  const entry = (account_id: string): AuditEntry => ({
+onBothEngines('a flush that begins before another has ended writes every line once', async ({ deps }) => {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const write: typeof deps.db.write = async (work) => {
+    await opened
+    return deps.db.write(work)
+  }
+  const reveals = createSecretReads({ ...deps, db: { ...deps.db, write } })
+  const ids = Array.from({ length: 1201 }, (_, at) => `env_${at}`)
+  for (const id of ids.slice(0, 700)) reveals.add({ ...entryOf('one'), stamp: deps.clock.stamp(), subject_id: id })
+  const first = reveals.write()
+  for (const id of ids.slice(700)) reveals.add({ ...entryOf('one'), stamp: deps.clock.stamp(), subject_id: id })
+  const second = reveals.write()
+  open()
+  await Promise.all([first, second])
+  const written = await deps.db.read.selectFrom('audit').select('subject_id').where('account_id', '=', 'one').execute()
+  assert.deepEqual(written.map(({ subject_id }) => subject_id).sort(), ids.toSorted())
+})
+
+function entryOf(account_id: string): AuditEntry {
+  return {
     stamp: 1,
     account_id,
     actor_kind: 'user',
@@ -236,13 +252,21 @@ test('pending reads are bounded, also for each account; dropped ones are counted
     type: 'getProjectEnv',
     subject_id: 'env',
     fields_json: '[]',
-  })
+  }
+}
+
+test('pending reads are bounded, also for each account; dropped ones are counted and logged', async () => {
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const metrics = createMetrics()
+  const db = { write: async () => assert.fail('the disk is full') } as never
+  const reveals = createSecretReads({ db, clock: createClock(), log, metrics })
   const dropped = metrics.counter('berth_audit_lines_dropped_total')
-  for (let at = 0; at < 5001; at++) reveals.add(entry('one'))
+  for (let at = 0; at < 5001; at++) reveals.add(entryOf('one'))
   assert.equal(dropped.value, 1)
-  for (let at = 0; at < 15_000; at++) reveals.add(entry(`team${at}`))
+  for (let at = 0; at < 15_000; at++) reveals.add(entryOf(`team${at}`))
   assert.equal(dropped.value, 1, 'others have room')
-  reveals.add(entry('more'))
+  reveals.add(entryOf('more'))
   assert.equal(dropped.value, 2)
   assert.equal(lines.length, 1)
   await assert.rejects(reveals.write())

@@ -38,6 +38,30 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the creator in the answer of a project is the account as it is now',
+  async (world) => {
+    const web = await seedWebProject(world)
+    await web.deploy()
+    const { userId } = world.credentials
+    const creators = async () => {
+      const listed = (await world.call('GET', '/v9/projects')).body.projects[0]!
+      return [await web.read(), listed].flatMap(({ latestDeployments, targets }) => [
+        latestDeployments[0]!.creator,
+        targets.production!.creator,
+      ])
+    }
+    for (const change of [
+      { username: 'first', email: 'first@example.org' },
+      { username: 'second', email: 'second@example.org' },
+    ]) {
+      await world.operator('PATCH', `/operator/v1/users/${userId}`, change)
+      assert.deepEqual(await creators(), Array(4).fill({ uid: userId, ...change }))
+    }
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'it stays STAGED while autoAssignCustomDomains is off, while the project is paused, and behind a newer one',
   async (world) => {
     const web = await seedWebProject(world)

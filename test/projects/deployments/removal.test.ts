@@ -23,6 +23,11 @@ onBothEngines(
     const shown = await web.read()
     assert.deepEqual([shown.live, shown.targets, shown.latestDeployments.length], [false, {}, 1])
     assert.equal((await world.call('GET', `/v13/deployments/${first}`)).body.id, first)
+    const candidates = await world.call('GET', `/v6/deployments?projectId=${web.id}&rollbackCandidate=true`)
+    assert.deepEqual(
+      candidates.body.deployments.map(({ uid }) => uid),
+      [first],
+    )
     // A domain that comes now leads nowhere, until a deployment is promoted.
     await world.call('POST', '/v10/projects/web/domains', { name: 'three.apps.example.net' })
     assert.deepEqual(await readDomainAssignments(world), {})

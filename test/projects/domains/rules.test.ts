@@ -86,6 +86,35 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a removed name with an earlier verification does not replace the later one of another removed name',
+  async (world) => {
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
+    const { clock } = world.deps
+    const [kept, expired] = [freshApex(), freshApex()]
+    for (const apex of [kept, expired]) {
+      await mine.prove(`old.${apex}`)
+      clock.set(clock.now() + 1)
+      await theirs.prove(`between.${apex}`)
+      clock.set(clock.now() + 1)
+      await mine.prove(`new.${apex}`)
+      await mine.remove(`new.${apex}`)
+    }
+    await mine.remove(`old.${kept}`)
+    assert.equal((await theirs.add(`login.${kept}`)).body.verified, false)
+    assert.equal((await mine.add(`login.${kept}`)).body.verified, true)
+    clock.set(clock.now() + 30 * DAY_MS)
+    await mine.remove(`old.${expired}`)
+    assert.equal(
+      (await mine.add(`login.${expired}`)).body.verified,
+      false,
+      'what has expired stays so before the sweep',
+    )
+    assert.equal((await theirs.add(`login.${expired}`)).body.verified, true)
+  },
+  settings,
+)
+
+onBothEngines(
   'deleting a project releases the verifications of its names, except of names that it received in a transfer',
   async (world) => {
     const [mine] = await seedTwoAccounts(dns, world)

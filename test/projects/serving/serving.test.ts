@@ -54,6 +54,14 @@ onBothEngines(
     for (const host of ['dev.apps.example.net', 'd2.host.test']) assert.deepEqual(await asked(world, host), unblocked)
     await world.call('POST', `/v1/projects/${projectId}/unpause`)
     assert.deepEqual(await asked(world, ONE), live)
+    await web.promote(preview)
+    await web.sweep()
+    const hosts = [ONE, 'dev.apps.example.net', 'd2.host.test']
+    for (const host of hosts) assert.deepEqual(await asked(world, host), unblocked)
+    await world.call('POST', `/v1/projects/${projectId}/pause`)
+    const blocked = { kind: 'paused', projectId, deploymentId: preview }
+    for (const host of hosts) assert.deepEqual(await asked(world, host), blocked, 'it is the production deployment')
+    assert.deepEqual(await asked(world, 'd1.host.test'), live)
     await world.call('DELETE', '/v9/projects/web')
     for (const host of [ONE, 'mine.com', 'd1.host.test'])
       assert.deepEqual(await asked(world, host), { kind: 'unknown' })
