@@ -10,7 +10,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { withInlineCode } from '../advice-commands.ts'
-import { dangerCard } from '../controls.ts'
+import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { checkboxField, copyable } from '../fields.ts'
 import { consolePage, findAccountOfPath, projectPath } from '../frame.ts'
@@ -111,7 +111,7 @@ function forms(
   environments: CustomEnvironments,
   refused: Refused | undefined,
 ): Html {
-  return html`<form class="card in stack form" method="post" action="${path}"><h2>Routing</h2>
+  return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('Routing', 'What this domain serves.')}
 ${editFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>
