@@ -29,7 +29,7 @@ function tableOf(rows: [string, Setting][]): string {
   const lines = rows.map(([name, setting]) => {
     const notes = [setting.secret && '**secret**', setting.reloadable && '**read again**'].filter(Boolean).join(', ')
     const usual = setting.default === undefined ? setting.whenUnset : `\`${setting.default}\``
-    return `| \`${name}\` | ${setting.kind.values} | ${usual} | ${setting.description} | ${notes} |`
+    return `| \`${name}\` | ${setting.type.values} | ${usual} | ${setting.description} | ${notes} |`
   })
   return ['| Name | Values | Default | Meaning | |', '| --- | --- | --- | --- | --- |', ...lines].join('\n')
 }

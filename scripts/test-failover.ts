@@ -49,7 +49,7 @@ async function drill(folder: string): Promise<number> {
     engine: 'postgres',
     found: noneFound(),
     short: options.short,
-    patienceMs: 240_000,
+    timeoutMs: 240_000,
     // What is started ends with its namespace, which ends with this process.
     after: () => {},
     say: (line) => process.stderr.write(`${seconds().toFixed(0).padStart(4)} s ${line}\n`),

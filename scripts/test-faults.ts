@@ -90,7 +90,7 @@ async function runOne(fault: Fault, engine: Engine): Promise<Row> {
     engine,
     found,
     short: options.short,
-    patienceMs: 240_000,
+    timeoutMs: 240_000,
     after: (end) => void ends.push(end),
     say: (line) => process.stderr.write(`${elapsed()} ${fault.name} [${engine}]: ${line}\n`),
     hasTime: () => performance.now() < until,

@@ -1,11 +1,11 @@
 /**
- * TABLE Budgets: at most `most` rows of a table per owner, unless the operator sets another number (BERTH_BUDGETS). `platform/limiter/must-fit.ts`
+ * TABLE Budgets: at most `max` rows of a table per owner, unless the operator sets another number (BERTH_BUDGETS). `platform/limiter/must-fit.ts`
  * enforces it. `bounds.ts` lists the tables without a budget. docs/limits.md: Budgets.
  */
 import type { AccountRefusalKey } from './platform/base/account-errors.ts'
 
 export type Budget = {
-  most: number
+  max: number
   table: string
   /** The owner column; an index begins with it. */
   owner: string
@@ -21,7 +21,7 @@ export type Budget = {
 
 export const BUDGETS = {
   projects: {
-    most: 50_000,
+    max: 50_000,
     table: 'project',
     owner: 'account_id',
     of: 'account',
@@ -30,7 +30,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   domains: {
-    most: 50_000,
+    max: 50_000,
     table: 'project_domain',
     owner: 'account_id',
     of: 'account',
@@ -39,7 +39,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   'account-domains': {
-    most: 10_000,
+    max: 10_000,
     table: 'account_domain',
     owner: 'account_id',
     of: 'account',
@@ -48,7 +48,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   deployments: {
-    most: 100_000,
+    max: 100_000,
     table: 'deployment',
     owner: 'account_id',
     of: 'account',
@@ -57,7 +57,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   integrations: {
-    most: 100,
+    max: 100,
     table: 'integration',
     owner: 'team_id',
     of: 'team',
@@ -66,7 +66,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   installations: {
-    most: 500,
+    max: 500,
     table: 'configuration',
     owner: 'account_id',
     where: 'deleted_at is null',
@@ -76,7 +76,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   tokens: {
-    most: 1000,
+    max: 1000,
     table: 'token',
     owner: 'user_id',
     where: 'configuration_id is null',
@@ -86,7 +86,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   teams: {
-    most: 20,
+    max: 20,
     table: 'member',
     owner: 'user_id',
     where: "role = 'OWNER'",
@@ -96,7 +96,7 @@ export const BUDGETS = {
     refusal: 'too_many_teams',
   },
   members: {
-    most: 5000,
+    max: 5000,
     table: 'member',
     owner: 'team_id',
     of: 'team',
@@ -105,7 +105,7 @@ export const BUDGETS = {
     refusal: 'budget_used_up',
   },
   invitations: {
-    most: 100,
+    max: 100,
     table: 'invitation',
     owner: 'team_id',
     of: 'team',

@@ -16,7 +16,7 @@ import {
   type SitesSettings,
   sitesOf,
 } from './platform/settings/proxies.ts'
-import { type GroupRule, mayUsePasswords } from './platform/settings/sign-in.ts'
+import { canUsePasswords, type GroupRule } from './platform/settings/sign-in.ts'
 import type { DatabaseSetting, KeyringSetting, PoolSettings } from './platform/settings/store.ts'
 import { receiverOf, type TraceReceiver } from './platform/settings/traces.ts'
 import { BadSetting, type Setting, type SettingType } from './platform/settings/types.ts'
@@ -29,7 +29,7 @@ export { BadSetting }
 type Rows = typeof SETTINGS
 /** The value of each setting. Undefined where it is not set and has no default. */
 type Values = {
-  [N in keyof Rows]: Rows[N]['kind'] extends SettingType<infer V>
+  [N in keyof Rows]: Rows[N]['type'] extends SettingType<infer V>
     ? Rows[N] extends { default: string }
       ? V
       : V | undefined
@@ -147,7 +147,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     tls: tlsOf(values),
     dataDirectory: dataFolder,
     database: values.DATABASE_URL ?? { engine: 'sqlite', file: join(dataFolder, 'berth.db') },
-    pool: { keepsStatements: values.BERTH_PG_PREPARED, patience: values.BERTH_TEST_PATIENCE },
+    pool: { preparedStatements: values.BERTH_PG_PREPARED, patience: values.BERTH_TEST_PATIENCE },
     operatorToken: values.BERTH_OPERATOR_TOKEN,
     metricsToken: values.BERTH_METRICS_TOKEN,
     clientToken: values.BERTH_TOKEN,
@@ -181,7 +181,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     defaultNodeVersion: values.BERTH_DEFAULT_NODE_VERSION,
     domains: domainsOf(values),
     mail: mailOf(values),
-    passwords: mayUsePasswords(values.BERTH_PASSWORDS, values.BERTH_OIDC_ISSUER),
+    passwords: canUsePasswords(values.BERTH_PASSWORDS, values.BERTH_OIDC_ISSUER),
     singleSignOn: singleSignOnOf(values),
     unknownSettings: unknownSettings(env, Object.keys(SETTINGS)),
   }

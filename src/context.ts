@@ -85,7 +85,7 @@ export type OperatorCtx = {
   stamp: number
   deps: Deps
   /** Whether a sealed value was opened: responses that may contain decrypted values are not cached. */
-  secrets?: { opened: boolean }
+  secrets?: { decrypted: boolean }
   /**
    * Emits an event in this transaction, for the account that receives it. An event that the route does not declare is a bug and throws. Its `user` is
    * null: operator and timers are not users.

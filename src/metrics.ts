@@ -8,7 +8,7 @@ const MINUTES = [5, 10, 20, 30, 60, 120, 300, 600, 1200, 2700]
 const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 export const METRICS = {
-  berth_build_info: gauge('1; what runs', 'version', 'engine', 'node'),
+  berth_build_info: gauge('always 1; the labels name the running program', 'version', 'engine', 'node'),
   berth_http_requests_total: counter('answered requests', 'operation', 'method', 'status'),
   berth_http_request_duration_seconds: histogram('from the handler to the response', SECONDS, 'operation'),
   berth_http_requests_in_flight: gauge('requests in flight'),

@@ -81,15 +81,15 @@ export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'> & {
   waits?: StartWait
 }
 
-/** Opens the service. Throws BadSetting. `onDiskFault` ends the process: after a failed fsync the disk content is unknown until the database is reopened. */
+/** Opens the service. Throws BadSetting. `onDiskError` ends the process: after a failed fsync the disk content is unknown until the database is reopened. */
 export async function openService(
   config: Config,
   log: Logger,
-  onDiskFault: (error: unknown) => void,
+  onDiskError: (error: unknown) => void,
   { newServer, ...store }: StoreOptions = {},
 ): Promise<Service> {
   const metrics = createMetrics()
-  const { db, traces, files } = await openStore(config, log, { ...store, onDiskFault }, metrics)
+  const { db, traces, files } = await openStore(config, log, { ...store, onDiskError }, metrics)
   const clock = createClock()
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
   const keyring = await loadKeyring(config, db, clock).catch(closed)
@@ -179,7 +179,7 @@ function openParts(
     backups,
     lastSeen: createLastSeen(),
     live,
-    cache: cache,
+    cache,
     wakeups,
     projectHooks: PROJECT_HOOKS,
   }

@@ -62,8 +62,8 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-function isWhole(value: unknown, most: number): boolean {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most
+function isWhole(value: unknown, max: number): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
 }
 
 /** A private directory for one database. */

@@ -28,7 +28,7 @@ export async function untilThere<T>(what: string, { seconds, log }: StartWait, a
       if (tries > 0) log.info(`${what} is there now; the start goes on`)
       return there
     } catch (error) {
-      if (!mayCome(error) || performance.now() >= until) throw error
+      if (!canCome(error) || performance.now() >= until) throw error
       if (tries % SAID_EACH === 0)
         log.warn({ err: error }, `waiting for ${what}: a start waits up to ${seconds} s (BERTH_START_WAIT_SECONDS)`)
       await sleep(AGAIN_MS)
@@ -54,7 +54,7 @@ export async function saidWhile<T>(
 }
 
 /** Whether the error, or its cause, is temporary. */
-function mayCome(error: unknown): boolean {
+function canCome(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '', syscall } = error as NodeJS.ErrnoException
   const isNetwork = NETWORK_NOT_YET.test(code) && (code !== 'ENOENT' || syscall === 'connect')
@@ -62,7 +62,7 @@ function mayCome(error: unknown): boolean {
     isNetwork ||
     SERVER_NOT_YET.test(code) ||
     (code === '' && DRIVER_NOT_YET.test(error.message)) ||
-    (error instanceof AggregateError && error.errors.some(mayCome)) ||
-    mayCome(error.cause)
+    (error instanceof AggregateError && error.errors.some(canCome)) ||
+    canCome(error.cause)
   )
 }

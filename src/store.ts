@@ -33,7 +33,7 @@ export async function openStore(
   mustOwnSuffix(config.domains)
   if (config.tls) readPair(config.tls)
   if (config.backups.schedule !== undefined) await parseSchedule(config.backups.schedule)
-  makeDataFolder(config)
+  createDataDirectory(config)
   const files = openFiles(config)
   const traces = await openTraces(config, log)
   const db = await openEngine(config, log, options, storeWatch(metrics, traces))
@@ -42,7 +42,7 @@ export async function openStore(
   return { db: { ...db, write: (work, owner) => db.write(traces.bind(work), owner) }, traces, files }
 }
 
-function makeDataFolder({ dataDirectory }: Config): void {
+function createDataDirectory({ dataDirectory }: Config): void {
   if (existsSync(dataDirectory) && !statSync(dataDirectory).isDirectory())
     throw new BadSetting(`BERTH_DATA must be a folder, and ${dataDirectory} is a file`)
   try {

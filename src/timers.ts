@@ -64,7 +64,7 @@ export const TIMERS = {
   'edge-changes': { periodMs: HOUR_MS, sweep: purgeEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: purgeDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: purgeOldDeliveries },
-  'delivery-overflow': { periodMs: 2000, sweep: disableOverflowingEndpoint, slice: 1, runsInDoubt: true },
+  'delivery-overflow': { periodMs: 2000, sweep: disableOverflowingEndpoint, slice: 1, runsOnSuspectClock: true },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: purgeDisabledInstallations, slice: REMOVAL_SLICE },
   'held-endpoints': { periodMs: HOUR_MS, sweep: purgeHeldEndpoints },
   'ended-webhooks': { periodMs: HOUR_MS, sweep: purgeEndedWebhooks },
@@ -72,16 +72,21 @@ export const TIMERS = {
   'kept-answers': { periodMs: HOUR_MS, sweep: purgeIdempotencyKeys },
   'long-unseen': { periodMs: HOUR_MS, sweep: purgeLastSeen },
   'old-mail': { periodMs: HOUR_MS, sweep: purgeOldMail },
-  'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, runsInDoubt: true },
-  'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, runsInDoubt: true },
+  'rewrap-project-keys': {
+    periodMs: MINUTE_MS,
+    sweep: rewrapProjectKeys,
+    slice: REWRAP_SLICE,
+    runsOnSuspectClock: true,
+  },
+  'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, runsOnSuspectClock: true },
   'expired-deployments': { periodMs: 10 * MINUTE_MS, sweep: expireDeployments, slice: EXPIRATION_SLICE },
   'released-proofs': { periodMs: HOUR_MS, sweep: purgeReleasedProofs },
   'ended-rate-limits': { periodMs: MINUTE_MS, sweep: purgeEndedWindows },
-  'cron-jobs': { periodMs: 2000, sweep: followProduction, slice: 20, runsInDoubt: true },
-  'lost-builds': { periodMs: 2000, sweep: endLostBuilds, slice: 100, runsInDoubt: true },
+  'cron-jobs': { periodMs: 2000, sweep: followProduction, slice: 20, runsOnSuspectClock: true },
+  'lost-builds': { periodMs: 2000, sweep: endLostBuilds, slice: 100, runsOnSuspectClock: true },
   'old-runners': { periodMs: HOUR_MS, sweep: purgeRunners },
-  'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, runsInDoubt: true },
-  'audit-chain': { periodMs: 2000, sweep: chainAuditEntries, slice: CHAIN_SLICE, runsInDoubt: true },
+  'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, runsOnSuspectClock: true },
+  'audit-chain': { periodMs: 2000, sweep: chainAuditEntries, slice: CHAIN_SLICE, runsOnSuspectClock: true },
   'store-size': { periodMs: HOUR_MS, sweep: recordStoreSize },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: purgeTransferCodes },
   /** Sends requests, so it has a loop of its own (`startDeliveries`); listed for the operator. */
@@ -98,7 +103,7 @@ type Sweep = {
   /** Rows per run; a full slice is followed by another run at once. */
   slice?: number
   /** It deletes nothing by age, so it also runs while the clock is suspect. All others wait. */
-  runsInDoubt?: true
+  runsOnSuspectClock?: true
 }
 /** Work outside the database, in transactions of its own. */
 type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
@@ -169,11 +174,11 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor)
   const passed = performance.now()
   const now = deps.clock.now()
   const doubt = watch(now, passed)
-  if (doubt.began)
+  if (doubt.isNewJump)
     deps.log.warn(doubt, 'the clock jumped; rows that expire by age stay for a day, or until the clock is set back')
   for (const name of Object.keys(TIMERS) as TimerName[]) {
     const timer: Timer = TIMERS[name]
-    if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.doubted && !timer.runsInDoubt)) continue
+    if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.isSuspect && !timer.runsOnSuspectClock)) continue
     due.set(name, passed + timer.periodMs)
     try {
       await runTimer(deps, name, now)

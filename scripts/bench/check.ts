@@ -67,7 +67,7 @@ export async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Pro
   }
   const db =
     env.DATABASE_URL === undefined
-      ? await openSqlite({ file: join(env.BERTH_DATA!, 'berth.db'), onDiskFault: fail })
+      ? await openSqlite({ file: join(env.BERTH_DATA!, 'berth.db'), onDiskError: fail })
       : await openPostgres(env.DATABASE_URL, fail)
   const common = { account_id: accountId, project_id: id, created_stamp: 1, updated_at: 1 }
   const deployment = { id: 'dpl_bench', url: 'bench.example.net', name: PROJECT, target: 'production' } as const

@@ -106,7 +106,7 @@ async function seed(env: NodeJS.ProcessEnv, wanted: Wanted, say: (line: string) 
   }
   const db =
     env.DATABASE_URL === undefined
-      ? await openSqlite({ file: join(env.BERTH_DATA!, 'berth.db'), onDiskFault: fail })
+      ? await openSqlite({ file: join(env.BERTH_DATA!, 'berth.db'), onDiskError: fail })
       : await openPostgres(env.DATABASE_URL, fail)
   await seedStore(db, wanted, say)
   const size =

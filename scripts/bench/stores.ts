@@ -39,10 +39,10 @@ export async function fillPeer(server: Server, newNames: () => string): Promise<
 export async function openCrowd({ folder, env, say }: Options): Promise<Opened> {
   const settings = { ...env, BERTH_DATA: join(folder, 'crowd') }
   await stopServer(await startService('bin/berth.mjs', settings))
-  const onDiskFault = (error: unknown) => {
+  const onDiskError = (error: unknown) => {
     throw error
   }
-  const db = await openSqlite({ file: join(settings.BERTH_DATA, 'berth.db'), onDiskFault })
+  const db = await openSqlite({ file: join(settings.BERTH_DATA, 'berth.db'), onDiskError })
   const { projects, accounts } = CROWD
   await seedStore(db, { accounts, projectsEach: projects / accounts, variables: VARIABLES, hosts: false }, say)
   await db.close()

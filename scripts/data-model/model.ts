@@ -40,8 +40,8 @@ const GROUPS: Record<string, readonly string[]> = {
   ],
   Files: ['blob', 'upload', 'output', 'output_blob', 'file_usage'],
   Integrations: ['integration', 'integration_secret', 'configuration', 'configuration_project', 'authorization_code'],
-  'Events and what leaves': ['event', 'webhook', 'log_drain', 'delivery', 'delivery_attempt', 'mail', 'audit'],
-  'The store itself': ['kept_answer', 'rate_limit', 'edge_change', 'fact'],
+  'Events and deliveries': ['event', 'webhook', 'log_drain', 'delivery', 'delivery_attempt', 'mail', 'audit'],
+  'Database metadata': ['kept_answer', 'rate_limit', 'edge_change', 'fact'],
 }
 
 /** Columns that refer to another table by another name than `<table>_id`. */
@@ -152,7 +152,7 @@ function readMeanings(): Map<string, string> {
 function grouped(tables: Table[]): Group[] {
   const homes = new Map(Object.entries(GROUPS).flatMap(([title, names]) => names.map((name) => [name, title])))
   const homeOf = ({ name, columns }: Table) =>
-    homes.get(name) ?? homes.get(columns.find(({ refersTo }) => refersTo)?.refersTo ?? '') ?? 'The store itself'
+    homes.get(name) ?? homes.get(columns.find(({ refersTo }) => refersTo)?.refersTo ?? '') ?? 'Database metadata'
   return Object.entries(GROUPS).map(([title, order]) => ({
     title,
     tables: tables

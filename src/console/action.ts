@@ -16,10 +16,10 @@ import {
 } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
 import { changedBody, withInitialValues } from './edit-form.ts'
+import type { FormError } from './form-error.ts'
 import { findAccountOfPath } from './frame.ts'
 import { doneMessage } from './names/done-messages.ts'
 import { userMessage } from './names/error-messages.ts'
-import type { Refused } from './refused.ts'
 
 /** TABLE Form fields by error key, for messages that name no field. */
 const FIELD_OF: Partial<Record<RefusalKey, string>> = {
@@ -52,7 +52,7 @@ const FIELD_OF: Partial<Record<RefusalKey, string>> = {
   member_exists: 'email',
 }
 
-export type RenderForm = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
+export type RenderForm = (ctx: ConsoleCtx, input: ScreenInput, error?: FormError) => Promise<Page>
 
 type Action<F extends TSchema, A> = {
   /** Relative to the page with the form. */
@@ -60,21 +60,21 @@ type Action<F extends TSchema, A> = {
   /** For logs and metrics. */
   name: string
   form?: F
-  asks: string
-  /** Routes that `again` calls. */
-  shows: readonly string[]
+  calls: string
+  /** Routes that `renderErrors` calls. */
+  renderCalls: readonly string[]
   /** Checks before the call, in addition to those of the route. */
   before?: (ctx: ConsoleCtx, account: OwnAccount, params: ScreenInput['params']) => Promise<unknown>
   /** The route call, for the account in the path. `now`: in milliseconds. */
-  wish: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
+  request: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
   /** For edit forms with `editFields`: only changed keys of the body are sent, and the next page confirms the save. Each list: keys that are sent together. */
   changes?: readonly (readonly string[])[]
   /** Form field names by route field, where they differ. */
-  names?: Record<string, string>
+  fieldNames?: Record<string, string>
   /** Path of the next page, or a page that shows the response once; its form needs `data-turbo="false"`. `answer`: the sent body if nothing changed. */
-  to: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
+  next: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
   /** Renders the form again with the error. */
-  again: RenderForm
+  renderErrors: RenderForm
   /** Requires reauthentication, like the page with the form. */
   fresh?: true
   /** Body limit in bytes, where it is not the default. */
@@ -86,7 +86,8 @@ type Action<F extends TSchema, A> = {
  * session or an internal error gets its own page.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, asks, shows, before, wish, changes, names, to, again, fresh, bodyLimit } = spec
+  const { path, name, form, calls, renderCalls, before, request, changes, fieldNames, renderErrors, fresh, bodyLimit } =
+    spec
   return consoleScreen({
     method: 'POST',
     path,
@@ -95,27 +96,27 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     ...(fresh && { requiresReauthentication: fresh }),
     ...(bodyLimit && { bodyLimit }),
     savesForm: true,
-    calls: [asks, ...shows],
+    calls: [calls, ...renderCalls],
     run: async (ctx, input) => {
       const asked = input as ScreenInput<unknown, Static<F>>
       try {
         if (input.error) throw input.error
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
         if (account) await before?.(ctx, account, input.params)
-        const whole = wish(asked, ctx.now)
-        const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
+        const whole = request(asked, ctx.now)
+        const bodyOf = (fields: Static<F>) => request({ ...asked, form: fields }, ctx.now).body as object
         const body = changes && form ? changedBody(form, asked.form, bodyOf, changes) : whole.body
         // Unchanged forms call no route, and the next page confirms no save.
         const isSame = changes !== undefined && body === undefined
         const answer = isSame
           ? (whole.body as A)
-          : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
-        const next = await to(answer, asked, ctx)
+          : await ctx.callRoute<A>(calls, { ...(account && { account }), ...whole, body })
+        const next = await spec.next(answer, asked, ctx)
         if (typeof next !== 'string') return next
         return { redirectTo: next, done: isSame ? undefined : doneMessage(name, { ...asked, answer }) }
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
-        return { ...(await again(ctx, input, formErrorOf(error, input.form, names))), status: error.status }
+        return { ...(await renderErrors(ctx, input, formErrorOf(error, input.form, fieldNames))), status: error.status }
       }
     },
   })
@@ -124,12 +125,12 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
 /** Errors that a form cannot correct. The first two redirect to sign-in and reauthentication. */
 const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'sign_in_again', 'internal_server_error'])
 
-/** Returns a refusal as a form error: "Invalid request: `name` should be …" belongs to the field `name`. `names`: see `Action`. */
+/** Returns a refusal as a form error: "Invalid request: `name` should be …" belongs to the field `name`. `names`: `fieldNames` of `Action`. */
 export function formErrorOf(
   { message, key, extra }: Refusal,
   form: unknown,
   names: Record<string, string> = {},
-): Refused {
+): FormError {
   const named = /`([\w.]+)`/.exec(message)?.[1]
   const about = named ?? FIELD_OF[key]
   const field = about && (names[about] ?? about.split('.')[0])
@@ -138,15 +139,15 @@ export function formErrorOf(
 }
 
 /** Renders the error above a form. */
-export function formErrorNotice(refused: Refused | undefined): Html | undefined {
-  return refused && note('bad', refused.message, { role: 'alert', id: 'fault' })
+export function formErrorNotice(error: FormError | undefined): Html | undefined {
+  return error && note('bad', error.message, { role: 'alert', id: 'fault' })
 }
 
 /** Renders a labeled input with its submitted value and error. */
 export function field(name: string, label: string, options: FieldOptions = {}): Html {
-  const { value, type = 'text', required, refused, attributes } = options
+  const { value, type = 'text', required, error, attributes } = options
   // Never sent back to the browser.
-  const typed = type === 'password' ? undefined : (refused?.typed[name] ?? value)
+  const typed = type === 'password' ? undefined : (error?.typed[name] ?? value)
   return labeledInput(
     name,
     label,
@@ -160,19 +161,19 @@ export function field(name: string, label: string, options: FieldOptions = {}): 
 export function labeledInput(
   name: string,
   label: string,
-  { hint, refused }: Pick<FieldOptions, 'hint' | 'refused'>,
+  { hint, error }: Pick<FieldOptions, 'hint' | 'error'>,
   input: (about: Html) => Html,
 ): Html {
-  const wrong = refused !== undefined && refused.field === name
+  const wrong = error !== undefined && error.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
   return html`<div class="field"><label for="${name}">${label}</label>
 ${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${wrong && fieldErrorNotice(name, label, refused)}</div>`
+${wrong && fieldErrorNotice(name, label, error)}</div>`
 }
 
 /** Renders the error of a field, with its label in place of its name. */
-export function fieldErrorNotice(name: string, label: string, { message }: Refused): Html {
+export function fieldErrorNotice(name: string, label: string, { message }: FormError): Html {
   const said = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
   return html`<p class="fault" id="${name}-fault">${icon('triangle-alert')}<span>${said}</span></p>`
 }
@@ -182,7 +183,7 @@ export type FieldOptions = {
   type?: 'text' | 'email' | 'url' | 'number' | 'password' | 'search' | 'date'
   hint?: string
   required?: boolean
-  refused?: Refused | undefined
+  error?: FormError | undefined
   /** Such as `autocomplete="off"`, as markup. */
   attributes?: Html
 }

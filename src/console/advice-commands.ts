@@ -14,7 +14,7 @@ export function commandsIn(sentence: string): string[] {
 /** Renders a sentence with its commands below it, each with a copy button. A sentence that is only a command is rendered once. */
 export function showAdvice(sentence: string): Html {
   const commands = commandsIn(sentence)
-  return html`${commands[0] !== sentence && html`<p class="advice">${withInlineCode(sentence)}</p>`}${commands.map((one) => html`<p class="advice">${copyable(one, `command ${one}`)}</p>`)}`
+  return html`${commands[0] !== sentence && html`<p class="advice">${withInlineCode(sentence)}</p>`}${commands.map((command) => html`<p class="advice">${copyable(command, `command ${command}`)}</p>`)}`
 }
 
 /** Renders commands and settings in a sentence as code. Setting names can wrap at underscores. */

@@ -5,7 +5,7 @@ import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 
 /** Renders the heading of a page with its actions. */
 export function heading(title: string, ...actions: (Html | undefined | false)[]): Html {
-  return html`<div class="head"><h1>${title}</h1>${actions.filter((one) => one !== undefined && one !== false)}</div>`
+  return html`<div class="head"><h1>${title}</h1>${actions.filter((action) => action !== undefined && action !== false)}</div>`
 }
 
 /** Renders the title of a card and what it is for. Wide windows show them left of the fields, so that all cards of a page have one width. */

@@ -6,7 +6,7 @@ import { type Html, html, unescapeText } from '../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
-import type { Refused } from './refused.ts'
+import type { FormError } from './form-error.ts'
 
 /** Hidden field with the initial values of the others. */
 export const INITIAL_VALUES_FIELD = 'was'
@@ -20,12 +20,12 @@ export function withInitialValues<F extends TSchema>(form: F): F {
 /** Renders the fields of an edit form with the hidden ones. `inputs` renders the visible fields. After an error, the initial values stay those first shown. */
 export function editFields(
   ctx: UserPageCtx,
-  refused: Refused | undefined,
-  inputs: (refused: Refused | undefined) => Html,
+  error: FormError | undefined,
+  inputs: (error: FormError | undefined) => Html,
 ): Html {
-  const was = refused?.typed[INITIAL_VALUES_FIELD] ?? initialFormData(inputs(undefined))
+  const was = error?.typed[INITIAL_VALUES_FIELD] ?? initialFormData(inputs(undefined))
   return html`${csrfFields(ctx)}<input type="hidden" name="${INITIAL_VALUES_FIELD}" value="${String(was)}">
-${inputs(refused)}`
+${inputs(error)}`
 }
 
 /**
@@ -69,7 +69,7 @@ export function changedKeys<B extends object>(
   const before = shown as Record<string, unknown>
   const differs = (key: string) => !isDeepStrictEqual((typed as Record<string, unknown>)[key], before[key])
   const changed = Object.entries(typed).filter(([key]) =>
-    (groups.find((one) => one.includes(key)) ?? [key]).some(differs),
+    (groups.find((group) => group.includes(key)) ?? [key]).some(differs),
   )
   return changed.length === 0 ? undefined : (Object.fromEntries(changed) as Partial<B>)
 }

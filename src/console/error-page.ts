@@ -53,8 +53,8 @@ async function findPlace(ctx: UserPageCtx, path: string, params: Params): Promis
 
 /** For paths without a screen. */
 function findPlaceAt(ctx: UserPageCtx, url: string): Promise<Found | undefined> {
-  const path = url.replace(/[?#].*$/s, '')
-  const [, slug = '', name = '', rest = ''] = /^\/console\/t\/([^/]+)(?:\/projects\/([^/]+))?(.*)$/.exec(path) ?? []
+  const path = url.split(/[?#]/, 1)[0]!
+  const [, slug = '', name = '', rest = ''] = /^\/console\/t\/([^/]+)(?:\/projects\/([^/]+))?(.*)/s.exec(path) ?? []
   if (slug === '') return findPlace(ctx, path, {})
   return findPlace(ctx, `/console/t/:slug${name === '' ? '' : '/projects/:name'}${rest}`, { slug, name })
 }

@@ -1,7 +1,7 @@
 import { escapeText, type Html, html, markupOf } from '../platform/pages/html.ts'
 import { type FieldOptions, fieldErrorNotice, labeledInput } from './action.ts'
 import { copyButton } from './controls.ts'
-import type { Refused } from './refused.ts'
+import type { FormError } from './form-error.ts'
 
 export type Choice = readonly [value: string, words: string]
 
@@ -9,8 +9,8 @@ type Options = Omit<FieldOptions, 'type'>
 
 /** Renders a labeled textarea. */
 export function textAreaField(name: string, label: string, options: Options = {}): Html {
-  const { refused, value = '', attributes, required } = options
-  const typed = String(refused?.typed[name] ?? value)
+  const { error, value = '', attributes, required } = options
+  const typed = String(error?.typed[name] ?? value)
   // Browsers drop the first line break of a textarea.
   return labeledInput(
     name,
@@ -24,7 +24,7 @@ ${typed}</textarea>`,
 
 /** Renders a labeled select. */
 export function select(name: string, label: string, choices: readonly Choice[], options: Options = {}): Html {
-  const chosen = String(options.refused?.typed[name] ?? options.value ?? '')
+  const chosen = String(options.error?.typed[name] ?? options.value ?? '')
   return labeledInput(
     name,
     label,
@@ -34,7 +34,7 @@ export function select(name: string, label: string, choices: readonly Choice[], 
   )
 }
 
-type Checks = { chosen: readonly string[]; refused?: Refused | undefined; hint?: string }
+type Checks = { chosen: readonly string[]; error?: FormError | undefined; hint?: string }
 /** `key`: the value of the box for the whole group, where there is one. */
 type Group = readonly [heading: string, choices: readonly Choice[], key?: string]
 
@@ -48,16 +48,16 @@ export function groupedCheckboxesField(
   name: string,
   legend: string,
   groups: readonly Group[],
-  { chosen, refused, hint, whole }: Checks & { whole?: string },
+  { chosen, error, hint, whole }: Checks & { whole?: string },
 ): Html {
-  const on = refused === undefined ? chosen : toStringList(refused.typed[name])
-  const wrong = refused?.field === name
+  const on = error === undefined ? chosen : toStringList(error.typed[name])
+  const wrong = error?.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
   const box = (field: string, value: string, words: string, isOn: boolean) =>
     html`<label class="choice"><input type="checkbox" name="${field}" value="${value}"${isOn && html` checked`}> ${words}</label>`
   const boxes = (choices: readonly Choice[]) =>
     html`<div class="boxes">${choices.map(([value, words]) => box(name, value, words, on.includes(value)))}</div>`
-  const wholes = whole === undefined ? [] : toStringList(refused?.typed[whole])
+  const wholes = whole === undefined ? [] : toStringList(error?.typed[whole])
   const wholeBox = (heading: string, key: string | undefined) =>
     whole !== undefined && key !== undefined && box(whole, key, `All of ${heading}`, wholes.includes(key))
   return html`<fieldset class="stack tight" id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
@@ -67,7 +67,7 @@ ${groups.map(([heading, choices, key]) =>
     ? boxes(choices)
     : html`<fieldset><legend>${heading}</legend>${wholeBox(heading, key)}${boxes(choices)}</fieldset>`,
 )}
-${wrong && fieldErrorNotice(name, legend, refused)}
+${wrong && fieldErrorNotice(name, legend, error)}
 </fieldset>`
 }
 
@@ -76,27 +76,27 @@ export function radios(
   name: string,
   legend: string,
   choices: readonly (readonly [value: string, words: string, hint: string])[],
-  { value, refused }: Pick<Options, 'value' | 'refused'>,
+  { value, error }: Pick<Options, 'value' | 'error'>,
 ): Html {
-  const chosen = String(refused?.typed[name] ?? value ?? '')
-  const wrong = refused?.field === name
+  const chosen = String(error?.typed[name] ?? value ?? '')
+  const wrong = error?.field === name
   return html`<fieldset class="stack tight" id="${name}"${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
 ${choices.map(
   ([one, words, hint]) =>
     html`<label class="choice"><input type="radio" name="${name}" value="${one}" required${one === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
 )}
-${wrong && fieldErrorNotice(name, legend, refused)}
+${wrong && fieldErrorNotice(name, legend, error)}
 </fieldset>`
 }
 
 /** Renders fields side by side where the width allows. */
 export function fieldRow(...fields: readonly Html[]): Html {
-  return html`<div class="pair">${fields.map((one) => html`<div>${one}</div>`)}</div>`
+  return html`<div class="pair">${fields.map((field) => html`<div>${field}</div>`)}</div>`
 }
 
 /** Renders a single checkbox, which is sent as `on` or not at all. */
-export function checkboxField(name: string, words: string, on: boolean, refused?: Refused): Html {
-  const checked = refused === undefined ? on : refused.typed[name] !== undefined
+export function checkboxField(name: string, words: string, on: boolean, error?: FormError): Html {
+  const checked = error === undefined ? on : error.typed[name] !== undefined
   return html`<label class="choice"><input type="checkbox" name="${name}"${checked && html` checked`}> ${words}</label>`
 }
 
@@ -121,7 +121,7 @@ export function dataTable(
   { none, numbers = [] }: { none?: string; numbers?: readonly string[] } = {},
 ): Html {
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
-  const shown = headers.filter((one) => one !== false)
+  const shown = headers.filter((header) => header !== false)
   return html`<div class="card"><table class="table fold" aria-label="${caption}"><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}${numbers.includes(one) && html` class="num"`}>${one}</th>`)}</tr></thead><tbody>
 ${rows.map((row) => labelCells(row, shown))}
 </tbody></table></div>`

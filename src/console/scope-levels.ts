@@ -2,7 +2,7 @@ import { type Html, html } from '../platform/pages/html.ts'
 import { SCOPES, type Scope } from '../platform/permissions/scopes.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { fieldErrorNotice } from './action.ts'
-import type { Refused } from './refused.ts'
+import type { FormError } from './form-error.ts'
 
 const LEVELS = { '': 'None', read: 'Read', 'read-write': 'Read and write' } as const
 
@@ -26,15 +26,15 @@ export function chosenScopes(form: object): string[] {
 export function scopeLevels(
   legend: string,
   scopes: readonly string[],
-  refused: Refused | undefined,
+  error: FormError | undefined,
   wordsOf: (scope: Scope) => string,
 ): Html {
   const levelOf = (scope: string) => {
-    const typed = refused?.typed[levelField(scope)]
+    const typed = error?.typed[levelField(scope)]
     return typed === undefined ? (scopes.find((one) => one.endsWith(`:${scope}`))?.split(':')[0] ?? '') : String(typed)
   }
   return html`<fieldset id="scopes"><legend>${legend}</legend>
-${refused?.field === 'scopes' && fieldErrorNotice('scopes', legend, refused)}
+${error?.field === 'scopes' && fieldErrorNotice('scopes', legend, error)}
 ${SCOPES.map((scope) => {
   const field = levelField(scope)
   const options = Object.entries(LEVELS).map(

@@ -92,7 +92,7 @@ const SHOW_MORE: readonly string[] = [
 /** Other pages with a form require the permission to send it. */
 function purposeOf({ method, path }: Screen): Pick<Screen, 'requiresCall'> {
   if (method !== 'GET' || !path.startsWith('/console/t/:slug/') || SHOW_MORE.includes(path)) return {}
-  const form = screens.find((one) => one.method === 'POST' && one.path === path)
+  const form = screens.find((screen) => screen.method === 'POST' && screen.path === path)
   const onlyFor = form?.calls?.[0]
   return onlyFor === undefined ? {} : { requiresCall: onlyFor }
 }

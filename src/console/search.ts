@@ -8,9 +8,9 @@ import { Type } from '../platform/schema/builder.ts'
 import type { Kind, SearchResult, SearchResults } from '../projects/search/schema.ts'
 import { field, formErrorNotice, formErrorOf } from './action.ts'
 import { select } from './fields.ts'
+import type { FormError } from './form-error.ts'
 import { accountPath, consolePage, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
 import { homeSlug } from './project/list.ts'
-import type { Refused } from './refused.ts'
 
 const LIMIT = '10'
 /** The route validates the text, so the form keeps it. */
@@ -73,7 +73,7 @@ async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
   const account = await findAccountOfPath(ctx, { slug: query.in || (await homeSlug(ctx)) })
   const q = (query.q ?? '').trim()
   const found = q === '' ? undefined : await ask(ctx, account, q)
-  const refused = found instanceof Refusal ? formErrorOf(found, { q }) : undefined
+  const error = found instanceof Refusal ? formErrorOf(found, { q }) : undefined
   return {
     ...(await consolePage(
       ctx,
@@ -81,8 +81,8 @@ async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
       {
         title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
         body: html`<div class="head"><h1>Search</h1></div>
-${formErrorNotice(refused)}
-${searchForm(await accountsOf(ctx), account, q, refused)}
+${formErrorNotice(error)}
+${searchForm(await accountsOf(ctx), account, q, error)}
 ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFound({ account, q }, found)}`,
       },
     )),
@@ -92,7 +92,7 @@ ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFoun
 
 async function ask(ctx: ConsoleCtx, account: OwnAccount, q: string): Promise<SearchResults | Refusal> {
   try {
-    return await ctx.ask<SearchResults>('searchAccount', { account, query: { q, limit: LIMIT } })
+    return await ctx.callRoute<SearchResults>('searchAccount', { account, query: { q, limit: LIMIT } })
   } catch (error) {
     if (error instanceof Refusal && error.status === 400) return error
     throw error
@@ -103,11 +103,11 @@ function searchForm(
   accounts: readonly OwnAccount[],
   account: OwnAccount,
   q: string,
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
   const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
   return html`<form class="tools" action="/console/search" role="search" aria-label="Search an account">
-<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
+<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', error, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
 <button class="btn">Search</button>
 </form>`
@@ -130,7 +130,7 @@ function group(of: Of, kind: Kind, results: readonly SearchResult[], hasMore: bo
   const { words, to, more } = GROUPS[kind]
   const path = more?.(of)
   return html`<section class="card in stack"><h2>${words}</h2><ul class="rows">
-${results.map((one) => html`<li><a href="${to(of.account, one)}">${one.title ?? one.name}</a>${aside(one)}</li>`)}
+${results.map((result) => html`<li><a href="${to(of.account, result)}">${result.title ?? result.name}</a>${aside(result)}</li>`)}
 </ul>${
     hasMore &&
     html`<p class="soft small">${path === undefined ? 'More results exist. Type more of the name.' : html`<a href="${path}">More ${words.toLowerCase()}</a>`}</p>`

@@ -68,9 +68,9 @@ function nameOf(kind: string, key: string): string {
   return createHash('sha256').update(`${kind} ${key}`).digest('hex')
 }
 
-function listOf(tags: Tags | undefined, most = MAX_TAGS): string[] {
+function listOf(tags: Tags | undefined, max = MAX_TAGS): string[] {
   const all = [tags ?? []].flat().filter((tag) => typeof tag === 'string' && tag !== '' && tag.length <= MAX_TAG)
-  return [...new Set(all)].slice(0, most)
+  return [...new Set(all)].slice(0, max)
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -50,7 +50,7 @@ function openServer(handler: Handler, onError: OnError) {
   // The sites server bounds requests and their time.
   const times = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0, maxHeaderSize: 256 * 1024 }
   return process.getBuiltinModule('node:http').createServer(times, (request, response) => {
-    const fail = (error: unknown) => answerFault(response, error)
+    const fail = (error: unknown) => answerError(response, error)
     withContext(request, response, fail, () => void answer(handler, request, response, onError))
   })
 }
@@ -67,11 +67,11 @@ async function answer(
     // The visitor left: not an error of the function.
     if (response.destroyed) return
     if (!(error instanceof BadBody)) onError(error instanceof FunctionFault ? error.message : error)
-    answerFault(response, error)
+    answerError(response, error)
   }
 }
 
-function answerFault(response: ServerResponse, error: unknown): void {
+function answerError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy()
   for (const name of response.getHeaderNames()) response.removeHeader(name)
   if (error instanceof BadBody) return void response.writeHead(error.statusCode).end(error.message)

@@ -59,7 +59,7 @@ export function nameToFind(text: string, settings: DomainSettings): string {
 export function hostsSaid(text: string, settings: DomainSettings): string[] {
   const host = text
     .replace(/^https?:\/\//i, '')
-    .replace(/[/?#].*$/s, '')
+    .replace(/[/?#].*/s, '')
     .replace(/:\d{1,5}$/, '')
     .toLowerCase()
   try {

@@ -155,10 +155,14 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
     ...(settings.oidcTokenConfig && { oidcTokenConfig: { enabled: true, ...settings.oidcTokenConfig } }),
     ...(settings.staticIps && { staticIps: { builds: false, regions: [], ...settings.staticIps } }),
     ...(settings.dismissedToasts && {
-      dismissedToasts: settings.dismissedToasts.map((one) => ({ value: null, ...one })),
+      dismissedToasts: settings.dismissedToasts.map((dismissedToast) => ({ value: null, ...dismissedToast })),
     }),
     ...(settings.connectConfigurations && {
-      connectConfigurations: settings.connectConfigurations.map((one) => ({ createdAt: now, updatedAt: now, ...one })),
+      connectConfigurations: settings.connectConfigurations.map((connectConfiguration) => ({
+        createdAt: now,
+        updatedAt: now,
+        ...connectConfiguration,
+      })),
     }),
   }
   for (const name of Object.keys(settings) as (keyof typeof settings)[])

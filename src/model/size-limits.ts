@@ -33,13 +33,13 @@ function has(type: string | string[], name: string): boolean {
  * Checks that the named fields together have at most `most` bytes of JSON. Larger stored values may stay or shrink. Refuses: bad_request 400, naming
  * the largest field.
  */
-export function mustNotExceedSize(before: object, after: object, names: readonly string[], most: number): void {
+export function mustNotExceedSize(before: object, after: object, names: readonly string[], max: number): void {
   const weights = weigh(after, names)
   const sum = sumOf(weights)
-  if (sum <= most || sum <= sumOf(weigh(before, names))) return
+  if (sum <= max || sum <= sumOf(weigh(before, names))) return
   const [heaviest] = weights.sort((a, b) => b.bytes - a.bytes)
   const which = names.length === 1 ? `\`${names[0]}\`` : `\`${heaviest!.name}\`, with the settings that count with it,`
-  refuse('bad_request', `Invalid request: ${which} should be at most ${most / 1024} KiB of JSON, not ${sum} bytes.`)
+  refuse('bad_request', `Invalid request: ${which} should be at most ${max / 1024} KiB of JSON, not ${sum} bytes.`)
 }
 
 function weigh(settings: object, names: readonly string[]): { name: string; bytes: number }[] {

@@ -9,7 +9,7 @@ import { listenToClients, listenToProxies, PortInUse } from '../platform/server/
 import { tryBuilds } from '../runner/open-runner.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from '../service.ts'
 import { untilThere } from '../start-wait.ts'
-import { decideBuilds, startRunnerProcess } from './runner-process.ts'
+import { type Builds, decideBuilds, startRunnerProcess } from './runner-process.ts'
 import { startSitesProcess, withSitesProcess } from './sites-process.ts'
 import { decideFunctions } from './start-functions.ts'
 import type { RunningProgram } from './supervise.ts'
@@ -31,7 +31,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const log = await openLog(config.logLevel)
   // After a bug the state is unknown, so the supervisor must start a new process.
   process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
-  const onDiskFault = (error: unknown) =>
+  const onDiskError = (error: unknown) =>
     exitWithError(
       log,
       error,
@@ -42,7 +42,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const beside: RunningProgram[] = []
   endAtSignals(log, async () => void (await Promise.all([...beside.map((one) => one.stop()), opened?.close(GRACE_MS)])))
   const waits = { seconds: config.startWaitSeconds, log }
-  const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
+  const service = await openService(config, log, onDiskError, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
     throw (await import('../platform/db/sqlite/store-errors.ts')).explainStoreError(error, config.database.file)
   })
@@ -51,7 +51,8 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const edge = await listenAtEdge(service, config, log)
   const isShown = withSites !== undefined && edge?.url !== undefined
   const sites = isShown ? siteLines(config) : []
-  greet(service, config, [...(edge === undefined ? [] : [edge.line]), ...sites, builds.line, functions.line])
+  const places = [...(edge === undefined ? [] : [edge.line]), ...sites]
+  greet(service, config, [...places, lineOfBuilds(builds, config, edge?.url), functions.line])
   if (edge?.url === undefined) return
   if (withSites !== undefined) beside.push(startSitesProcess(config, edge.url, env, log))
   if (builds.isBeside) beside.push(startRunnerProcess(config, edge.url, env, log))
@@ -75,6 +76,13 @@ async function listenAtEdge(service: Service, { host, edge }: Config, log: Logge
     log.warn(error.message)
     return { url: undefined, line: `No proxy can ask: ${error.message}` }
   }
+}
+
+/** Without the address for proxies, which a runner of this machine uses, nothing is built: a source is refused then. */
+function lineOfBuilds({ isBeside, line }: Builds, { builds }: Config, edge: string | undefined): string {
+  if (edge !== undefined || !isBeside) return line
+  builds.mode = 'off'
+  return 'Builds are off: a runner of this machine uses the port for proxies (BERTH_EDGE_PORT)'
 }
 
 /** None with a port that the system chooses: the sites server prints it. */

@@ -53,7 +53,7 @@ export async function openRunner(
     cache: await openBuildCache({
       folder: join(folder, 'cache'),
       budget: cacheBudgetOf(settings.cacheBytes),
-      mostInside: settings.limits.diskBytes,
+      maxInside: settings.limits.diskBytes,
       log,
     }),
     log,

@@ -35,8 +35,8 @@ export function pollPauseMs(
 ): number {
   if (outcome === 'idle') return Math.max(0, IDLE_MS - tookMs)
   if (outcome === 'fatal') return REFUSED_MS
-  const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
-  return MIN_PAUSE_MS + random * (most - MIN_PAUSE_MS)
+  const max = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
+  return MIN_PAUSE_MS + random * (max - MIN_PAUSE_MS)
 }
 
 /** Requests builds until `draining` aborts. Resolves when every build has ended. */

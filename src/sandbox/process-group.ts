@@ -88,8 +88,8 @@ let nothing: number | undefined
 function closedDescriptors(): Extract<StdioOptions, unknown[]> {
   const inherited = inheritedDescriptors()
   nothing ??= inherited.length > 0 ? openSync('/dev/null', 'r') : undefined
-  const most = Math.max(2, ...inherited)
-  return Array.from({ length: most - 2 }, (_, at) => (inherited.includes(at + 3) ? nothing! : 'ignore'))
+  const max = Math.max(2, ...inherited)
+  return Array.from({ length: max - 2 }, (_, at) => (inherited.includes(at + 3) ? nothing! : 'ignore'))
 }
 
 function inheritedDescriptors(): number[] {

@@ -51,7 +51,11 @@ test('every subset of the scopes opens what the table says, at read and at read-
       const granted = permissionsOf('OWNER', JSON.stringify(has.map((scope) => `${level}:${scope}`)))
       for (const { operationId, need, needs } of operations) {
         const may = needs.every((permission) => granted.has(permission))
-        assert.equal(may, mayByTable(need, has, level), `${operationId} with ${level} of ${has.join(' ') || 'nothing'}`)
+        assert.equal(
+          may,
+          allowedByTable(need, has, level),
+          `${operationId} with ${level} of ${has.join(' ') || 'nothing'}`,
+        )
         checks++
       }
     }
@@ -59,7 +63,7 @@ test('every subset of the scopes opens what the table says, at read and at read-
   sayFigure(`scopes: ${checks} checks (2 levels, ${2 ** SCOPES.length} subsets, 21 operations), all as the table says`)
 })
 
-function mayByTable({ all = [], any, write }: Need, has: readonly string[], level: string): boolean {
+function allowedByTable({ all = [], any, write }: Need, has: readonly string[], level: string): boolean {
   const named = all.every((scope) => has.includes(scope)) && (any?.some((scope) => has.includes(scope)) ?? true)
   const takesNone = all.length === 0 && any === undefined
   return takesNone || (named && (!write || level === 'read-write'))

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FactLine, readLine } from '../../src/delivery/protocol/snapshot.ts'
-import { openChangeRing } from '../../src/operations/edge/change-ring.ts'
+import { createChangeRing } from '../../src/operations/edge/change-ring.ts'
 import { allLines, linesOf, textOf } from '../../src/operations/edge/site-lines.ts'
 import { createHostIndex } from '../../src/platform/verdict/hosts.ts'
-import { openSiteIndex } from '../../src/sites/snapshot/site-index.ts'
+import { createSiteIndex } from '../../src/sites/snapshot/site-index.ts'
 
 const NAMES = 100_000
 const CHANGES = 1000
@@ -47,7 +47,7 @@ test('a thousand changes, each among 100,000 names, cost both sides less than al
       })
   }
   for (let at = 0; at < NAMES; at++) setName(at, `d${at % 100}`)
-  const sites = openSiteIndex()
+  const sites = createSiteIndex()
   const count = { lines: 0 }
   const all = await cost(async () => {
     let text = ''
@@ -60,7 +60,7 @@ test('a thousand changes, each among 100,000 names, cost both sides less than al
   })
   assert.equal(count.lines, NAMES + 200)
 
-  const ring = openChangeRing(60_000)
+  const ring = createChangeRing(60_000)
   let place = ring.place()
   const changes = await cost(() => {
     for (let at = 0; at < CHANGES; at++) {

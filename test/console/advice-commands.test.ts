@@ -28,7 +28,7 @@ test('commands in a message are recognized, and nothing else', () => {
 })
 
 test('every command that the doctor or the report names is one that can be typed', () => {
-  const words = COMMANDS.map((one) => `berth ${one.words}`)
+  const words = COMMANDS.map((one) => `berth ${one.name}`)
   const files = globSync('operations/{doctor,report}/**/*.ts', { cwd: SRC }).map((name) => join(SRC, name))
   const named = files.flatMap((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/\/\*\*?[\s\S]*?\*\/|\/\/.*/g, '')

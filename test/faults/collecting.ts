@@ -21,7 +21,7 @@ export async function collectAt(
   }
   const db =
     engine === 'sqlite'
-      ? await openSqlite({ file: join(home.folder, 'berth.db'), onDiskFault: fail })
+      ? await openSqlite({ file: join(home.folder, 'berth.db'), onDiskError: fail })
       : await openPostgres(home.env.DATABASE_URL!, fail)
   const deps = {
     db,

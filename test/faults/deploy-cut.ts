@@ -104,10 +104,10 @@ async function recordWrite(run: Run, script: string, many: number): Promise<Reco
 
 /** Holds what a cut left against what must hold of deployments. Gives how many are READY. */
 async function lookAt(image: string, found: Found, when: string): Promise<number> {
-  const onDiskFault = (error: unknown) => {
+  const onDiskError = (error: unknown) => {
     throw error
   }
-  const db = await openSqlite({ file: join(image, 'berth.db'), onDiskFault })
+  const db = await openSqlite({ file: join(image, 'berth.db'), onDiskError })
   try {
     const rows: Rows = async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db.read)).rows
     await mustBeDeployed(rows, found, { files: join(image, 'files'), shown: [], when })

@@ -21,7 +21,7 @@ export type Found = {
 /** What a fault may use while it runs. */
 export type Run = Cleanup & {
   /** No promise is about how long a start takes on a busy machine: the slowest is in the table. */
-  patienceMs: number
+  timeoutMs: number
   short: boolean
   engine: Engine
   found: Found

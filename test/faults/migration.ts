@@ -154,7 +154,7 @@ async function goOn(run: Run, home: ServiceHome, wanted: string, at: number): Pr
     }
     const url = home.env.DATABASE_URL!
     const db = await (url.startsWith('sqlite:')
-      ? openSqlite({ file: join(home.folder, 'berth.db'), onDiskFault: fault })
+      ? openSqlite({ file: join(home.folder, 'berth.db'), onDiskError: fault })
       : openPostgres(url, () => {}))
     await db.close()
   }

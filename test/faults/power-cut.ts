@@ -101,7 +101,7 @@ async function openImage(run: Run, recording: Recording, image: string, moment: 
     const fault = (error: unknown) => {
       throw error
     }
-    const db = await openSqlite({ file: join(image, 'berth.db'), onDiskFault: fault })
+    const db = await openSqlite({ file: join(image, 'berth.db'), onDiskError: fault })
     try {
       const rows: Rows = async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db.read)).rows
       await mustBeWhole(rows, found, when, true)

@@ -7,7 +7,7 @@ import { assertionOptions, verifyAssertion } from '../../src/accounts/second-fac
 import { readAuthorizationState } from '../../src/accounts/single-sign-on/authorization-state.ts'
 import { fetchOnce, Unreadable } from '../../src/cli/command/import/response.ts'
 import { addExtended } from '../../src/delivery/archive/extended.ts'
-import { ArchiveFault } from '../../src/delivery/archive/fault.ts'
+import { ArchiveError } from '../../src/delivery/archive/fault.ts'
 import { readHeader } from '../../src/delivery/archive/header.ts'
 import { openDigest } from '../../src/delivery/files/digest.ts'
 import { readCronLease, readCronResult } from '../../src/delivery/protocol/cron-channel.ts'
@@ -87,7 +87,7 @@ const USAGE_LINE = {
 }
 
 /** How a reader refuses. */
-const EXPECTED = [Refusal, ProviderError, Unreadable, ArchiveFault]
+const EXPECTED = [Refusal, ProviderError, Unreadable, ArchiveError]
 
 function unlessRefused(read: () => unknown): () => Promise<void> {
   return async () => {

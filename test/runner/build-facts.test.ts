@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shippedFile } from '../../src/platform/base/shipped-files.ts'
 import { explainExit } from '../../src/runner/build/failure.ts'
-import { buildWords, ignoredStepOf, projectFile } from '../../src/runner/build/project-file.ts'
+import { buildArguments, ignoredStepOf, projectFile } from '../../src/runner/build/project-file.ts'
 import { BadSource, resolveInside, staysInside } from '../../src/runner/build/workspace.ts'
 import { chooseManagers, chooseNode, packageFacts, UNITS } from '../../src/runner/toolchain/units.ts'
 import { leaseOf } from './protocol-server.ts'
@@ -52,7 +52,8 @@ test('Node.js is the one of engines, else of the settings, else the nearest that
   assert.equal(chosen('8.10.x'), '22 instead')
   assert.equal(chosen('26.x'), '24 instead')
   assert.equal(chosen('22.x', '24.x'), '24')
-  assert.equal(chosen('22.x', '^22.3.0'), '22')
+  for (const exact of ['^22.3.0', '~22.3', 'v22', ' = 22.x', '22.*']) assert.equal(chosen('24.x', exact), '22', exact)
+  for (const from of ['>=22', ' >= 22.1', '>22.x', '>=18']) assert.equal(chosen('22.x', from), '24', from)
   assert.equal(chosen('22.x', '>=18'), '24')
   assert.equal(chosen('22.x', 'whatever || 3'), '22')
 })
@@ -83,8 +84,8 @@ test('the project file has the settings as the builder reads them', () => {
   assert.deepEqual([projectId, orgId], ['prj_1', 'team_1'])
   assert.deepEqual([settings.framework, settings.nodeVersion, settings.buildCommand], ['vite', '22.x', null])
   assert.ok(!('commandForIgnoringBuildStep' in settings))
-  assert.equal(buildWords(leaseOf({ target: 'production' })).at(-1), '--prod')
-  assert.equal(buildWords(leaseOf({ environment: 'staging' })).at(-1), '--target=staging')
+  assert.equal(buildArguments(leaseOf({ target: 'production' })).at(-1), '--prod')
+  assert.equal(buildArguments(leaseOf({ environment: 'staging' })).at(-1), '--target=staging')
 })
 
 test('the ignored build step is that of vercel.json, else of the settings', () => {

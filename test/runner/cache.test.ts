@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import type { Lease } from '../../src/delivery/protocol/runner-protocol.ts'
 import { openBuildCache } from '../../src/runner/cache/build-cache.ts'
 import { cacheKeysOf, skipsCache } from '../../src/runner/cache/cache-key.ts'
 import { type CacheBudget, planEviction } from '../../src/runner/cache/eviction.ts'
@@ -38,10 +39,10 @@ function temporary(t: TestContext): string {
 }
 
 /** Opens a cache, and workspaces with files. */
-async function open(t: TestContext, budget = LARGE, mostInside = 2 ** 40) {
+async function open(t: TestContext, budget = LARGE, maxInside = 2 ** 40, unpackMs = 300_000) {
   const top = temporary(t)
   const folder = join(top, 'cache')
-  const cache = await openBuildCache({ folder, budget, mostInside, log: pino({ level: 'silent' }) })
+  const cache = await openBuildCache({ folder, budget, maxInside, unpackMs, log: pino({ level: 'silent' }) })
   const workspaceWith = (files: Record<string, string>) => {
     const place = temporary(t)
     for (const [path, text] of Object.entries(files)) {
@@ -107,7 +108,8 @@ test('caches are separate by project, trust, branch, environment and version of 
     cacheKeysOf(leaseOf(), 24),
     cacheKeysOf(leaseOf({ target: 'production' }), 22),
     cacheKeysOf(leaseOf({ environment: 'staging' }), 22),
-    cacheKeysOf(leaseOf({ env: { VERCEL_GIT_COMMIT_REF: 'main' } }), 22),
+    cacheKeysOf(leaseOf({ branch: 'main' }), 22),
+    cacheKeysOf(leaseOf({ branch: 'next' }), 22),
     cacheKeysOf(leaseOf({ project: { ...leaseOf().project, id: 'prj_2' } }), 22),
   ]
   assert.equal(new Set(keys.map(({ own }) => own)).size, keys.length)
@@ -117,6 +119,15 @@ test('caches are separate by project, trust, branch, environment and version of 
   assert.deepEqual(cacheKeysOf(leaseOf({ deploymentId: 'dpl_2', attempt: 3 }), 22), PREVIEW)
 })
 
+test('the cache of a preview is that of its branch, whatever its variables say', () => {
+  const ownOf = (changes: Partial<Lease>) => cacheKeysOf(leaseOf(changes), 22).own
+  const env = { VERCEL_GIT_COMMIT_REF: 'main' }
+  assert.equal(ownOf({ branch: 'feature', env }), ownOf({ branch: 'feature', env: {} }))
+  assert.equal(ownOf({ branch: null, env }), ownOf({ branch: null, env: {} }))
+  assert.notEqual(ownOf({ branch: 'feature', env }), ownOf({ branch: 'main', env }))
+  assert.equal(ownOf({ env }), ownOf({ branch: 'main' }), 'of a control plane that sends no branch')
+})
+
 test('a create or a variable asks for a build without the cache', () => {
   const { settings } = leaseOf()
   assert.ok(!skipsCache(leaseOf()))
@@ -124,24 +135,47 @@ test('a create or a variable asks for a build without the cache', () => {
   assert.ok(skipsCache({ settings, env: { VERCEL_FORCE_NO_BUILD_CACHE: '1' } }))
 })
 
-test('a damaged cache is removed with all that was unpacked', { skip }, async (t) => {
+test('a damaged cache is removed with all that was unpacked, and what the source has stays', { skip }, async (t) => {
   const { cache, folder, workspaceWith } = await open(t)
   const text = Array.from({ length: 300_000 }, (_, at) => Math.sin(at)).join('')
-  await cache.save(PRODUCTION, workspaceWith({ 'node_modules/a': 'a', 'node_modules/b': text }), t.signal)
+  const built = { 'node_modules/a': 'a', 'node_modules/b/c': 'c', 'node_modules/z': text, 'web/.yarn/cache/a': 'a' }
+  await cache.save(PRODUCTION, workspaceWith(built), t.signal)
   const [name] = readdirSync(folder)
   const bytes = readFileSync(join(folder, name!))
-  writeFileSync(join(folder, name!), bytes.subarray(0, bytes.length / 2))
-  const next = workspaceWith({ 'package.json': '{}' })
+  writeFileSync(join(folder, name!), bytes.subarray(0, bytes.length - 1000))
+  const own = { 'package.json': '{}', 'node_modules/b/d e\n': 'of the source', 'web/.yarn/cache/b': 'b' }
+  const next = workspaceWith(own)
+  symlinkSync('b', join(next.folder, 'node_modules/link'))
+  const before = readdirSync(next.folder, { recursive: true }).sort()
   assert.equal(await cache.restore(PRODUCTION, next, t.signal), 'failed')
-  assert.deepEqual([readdirSync(folder), readdirSync(next.folder)], [[], ['package.json']])
+  assert.deepEqual(readdirSync(folder), [])
+  assert.deepEqual(readdirSync(next.folder, { recursive: true }).sort(), before)
+  for (const [path, content] of Object.entries(own))
+    assert.equal(readFileSync(join(next.folder, path), 'utf8'), content)
+  const bare = workspaceWith({ 'package.json': '{}' })
+  writeFileSync(join(folder, name!), bytes.subarray(0, bytes.length - 1000))
+  assert.equal(await cache.restore(PRODUCTION, bare, t.signal), 'failed')
+  assert.ok(!existsSync(join(bare.folder, 'node_modules')))
   assert.equal(await cache.restore(PRODUCTION, next, t.signal), 'none')
+})
+
+test('a cache that takes too long to unpack is removed, and the build goes on', { skip }, async (t) => {
+  const { cache, folder, workspaceWith } = await open(t, LARGE, 2 ** 40, 1)
+  const text = Array.from({ length: 300_000 }, (_, at) => Math.sin(at)).join('')
+  await cache.save(PRODUCTION, workspaceWith({ 'node_modules/a': text }), t.signal)
+  assert.equal(readdirSync(folder).length, 1)
+  const canceled = AbortSignal.abort(new Error('canceled'))
+  await assert.rejects(cache.restore(PRODUCTION, workspaceWith({}), canceled), /canceled/)
+  assert.equal(readdirSync(folder).length, 1, 'a build that ends leaves it')
+  assert.equal(await cache.restore(PRODUCTION, workspaceWith({}), t.signal), 'failed')
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('an empty cache and one over budget are not stored', { skip }, async (t) => {
   const text = Array.from({ length: 10_000 }, (_, at) => Math.sin(at)).join('')
   const built = { 'node_modules/a': text }
-  const kept = async (files: Record<string, string>, budget = LARGE, mostInside = 2 ** 40) => {
-    const { cache, folder, workspaceWith } = await open(t, budget, mostInside)
+  const kept = async (files: Record<string, string>, budget = LARGE, maxInside = 2 ** 40) => {
+    const { cache, folder, workspaceWith } = await open(t, budget, maxInside)
     await cache.save(PRODUCTION, workspaceWith(files), t.signal)
     return readdirSync(folder).length
   }

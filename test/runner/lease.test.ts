@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LEASE_TIMES } from '../../src/delivery/protocol/runner-protocol.ts'
 import { outcomeOf } from '../../src/runner/lease/control-plane.ts'
-import { ABANDON_BEFORE_MS, afterBeat, nextRenewal, openLeaseClock } from '../../src/runner/lease/lease.ts'
+import { ABANDON_BEFORE_MS, afterBeat, createLeaseClock, nextRenewal } from '../../src/runner/lease/lease.ts'
 import { retryPauseMs } from '../../src/runner/log/log-upload.ts'
 import { pollPauseMs } from '../../src/runner/poll.ts'
 
 test('a lease is renewed every 5 s, each second after a failure, and given up 5 s before it ends', () => {
-  let clock = openLeaseClock(0)
+  let clock = createLeaseClock(0)
   assert.deepEqual(nextRenewal(clock, 0), { kind: 'renew', at: LEASE_TIMES.beatMs, timeoutMs: LEASE_TIMES.beatMs })
   clock = afterBeat(clock, 5000, 5100)
   assert.equal((nextRenewal(clock, 5100) as { at: number }).at, 6100)
@@ -20,8 +20,15 @@ test('a lease is renewed every 5 s, each second after a failure, and given up 5 
   assert.deepEqual(nextRenewal(clock, end), { kind: 'abandon' })
 })
 
+test('a lease that is got at the end of a held request has time for its first beats', () => {
+  const first = nextRenewal(createLeaseClock(0), LEASE_TIMES.pollMs)
+  assert.deepEqual(first, { kind: 'renew', at: LEASE_TIMES.pollMs, timeoutMs: LEASE_TIMES.beatMs })
+  const left = LEASE_TIMES.leaseMs - ABANDON_BEFORE_MS - LEASE_TIMES.pollMs
+  assert.ok(left >= 2 * LEASE_TIMES.beatMs)
+})
+
 test('the time of a beat is one that a timer takes, however little is left of the lease', () => {
-  const clock = afterBeat(openLeaseClock(0.25), 6000.5, 6000.75)
+  const clock = afterBeat(createLeaseClock(0.25), 6000.5, 6000.75)
   const end = 0.25 + LEASE_TIMES.leaseMs - ABANDON_BEFORE_MS
   for (const left of [9000.3, 4999.9, 1349.0851, 1000.1, 0.4]) {
     const next = nextRenewal({ ...clock, triedAt: end - left - 1000 }, end - left)
@@ -31,7 +38,7 @@ test('the time of a beat is one that a timer takes, however little is left of th
 })
 
 test('an answer counts from when the beat was sent, not from when it arrived', () => {
-  const clock = afterBeat(openLeaseClock(0), 6000, 10_000, 30_000)
+  const clock = afterBeat(createLeaseClock(0), 6000, 10_000, 30_000)
   assert.deepEqual(nextRenewal(clock, 6000 + 30_000 - ABANDON_BEFORE_MS), { kind: 'abandon' })
   assert.equal((nextRenewal(clock, 10_000) as { at: number }).at, 11_000)
 })

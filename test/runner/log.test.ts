@@ -1,5 +1,6 @@
 /** The log of a build, cut anywhere, arrives whole, in order and masked. docs/runner.md: Log. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createMasks } from '../../src/platform/secrets/masks.ts'
@@ -62,6 +63,31 @@ test('a value within base64 of other text is masked at each offset', () => {
   assert.equal(createMasks(['short']).mask('a short one'), 'a short one')
 })
 
+test('a value of any length is masked, whatever the others are', () => {
+  const random = (length: number) => randomBytes(length).toString('base64').slice(0, length)
+  const values = [random(60_000), `${'a'.repeat(3000)}b`, ...Array.from({ length: 1000 }, () => random(40))]
+  const masks = createMasks(values)
+  for (const value of values) assert.equal(masks.mask(`a ${value} b`), 'a *** b')
+  const log = createLogBuffer(masks)
+  for (const value of values) log.write(Buffer.from(`${value}\n`))
+  assert.deepEqual([...new Set(log.lastLines())], ['***'])
+})
+
+test('what belongs to several values is masked as a whole, and what belongs to none is not', () => {
+  const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 6, maxLength: 9 }), { minLength: 1 })
+  const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 60 })
+  fc.assert(
+    fc.property(words, text, (values, text) => {
+      const isOf = new Set<number>()
+      for (const value of values)
+        for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))
+          for (let next = at; next < at + value.length; next++) isOf.add(next)
+      const expected = [...text].map((character, at) => (isOf.has(at) ? '*' : character)).join('')
+      assert.equal(createMasks(values).mask(text), expected.replaceAll(/\*+/g, '***'))
+    }),
+  )
+})
+
 test('a line that is too long is split, and no value is cut in two', () => {
   const secret = 's3cr3t-value'
   const text = `${'x'.repeat(LOG_LIMITS.line - 5)}${secret}${'y'.repeat(100)}`
@@ -84,8 +110,9 @@ test('overwritten text costs its length once, and empty lines have a limit', () 
   assert.deepEqual(log.lastLines(), ['x'])
   log.write(Buffer.from('\n'.repeat(LOG_LIMITS.bytes / LOG_LIMITS.perLine + 10)))
   assert.ok(log.waitingBytes() < 100 * 1024 * 1024)
+  const full = log.waitingBytes()
   log.write(Buffer.from('more\n'))
-  assert.notEqual(log.lastLines().at(-1), 'more', 'the log is full')
+  assert.equal(log.waitingBytes(), full, 'the log is full')
 })
 
 test('a log above 16 MiB ends with a line that says so, and the runner can still say why the build failed', () => {
@@ -97,6 +124,22 @@ test('a log above 16 MiB ends with a line that says so, and the runner can still
   assert.match(lines.at(-2)!, /larger than 16 MiB/)
   assert.equal(lines.at(-1), 'The build was too slow.')
   assert.ok(lines.reduce((sum, { length }) => sum + length, 0) <= LOG_LIMITS.bytes + 200)
+})
+
+test('the last lines are those of the end, masked, also of a log that is full', () => {
+  const secret = 's3cr3t-value'
+  const buffer = createLogBuffer(createMasks([secret]))
+  for (let mib = 0; mib < 17; mib++) buffer.write(Buffer.from(`${'z'.repeat(1023)}\n`.repeat(1024)))
+  for (let kib = 0; kib < 300; kib++) buffer.write(Buffer.from(`${secret.repeat(90)}\n${kib}\n`))
+  buffer.write(Buffer.from(`10%\rError: \x1b[2Kno module ${secret.slice(0, 5)}`))
+  buffer.write(Buffer.from(`${secret.slice(5)}\nit ended`))
+  buffer.end()
+  const lines = buffer.lastLines()
+  assert.deepEqual(lines.slice(-3), ['299', 'Error: no module ***', 'it ended'])
+  assert.ok(lines.length <= 50 && !lines.join().includes('s3cr3t'))
+  buffer.write(Buffer.from(`\n${secret}`.repeat(20_000)))
+  buffer.write(Buffer.from(secret.repeat(20_000)))
+  assert.deepEqual(buffer.lastLines(), [], 'no line begins in what is kept')
 })
 
 test('lines that are not acknowledged are sent again, from the same serial number', () => {

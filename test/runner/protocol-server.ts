@@ -32,10 +32,12 @@ export type ProtocolServer = {
   /** Everything that came, as `METHOD path`. */
   requests: string[]
   state: Omit<LeaseState, 'acknowledged'>
-  /** Answers instead of the server where it returns a status. The test may change it at any time. */
-  fault(method: string, path: string): number | 'hang' | undefined
+  /** Answers instead of the server where it returns a status. `cut`: half of a body. The test may change it at any time. */
+  fault(method: string, path: string): Fault | Promise<Fault>
   close(): Promise<void>
 }
+
+type Fault = number | 'hang' | 'cut' | undefined
 
 const BUILD_PATH = /^\/runner\/v1\/builds\/([^/]+)\/(\d+)\/(.+)$/
 
@@ -125,8 +127,9 @@ export async function startProtocolServer(t: { after(work: () => unknown): void 
     const { method = '', url = '' } = request
     server.requests.push(`${method} ${url}`)
     const body = await buffer(request)
-    const fault = server.fault(method, url)
+    const fault = await server.fault(method, url)
     if (fault === 'hang') return
+    if (fault === 'cut') return cut(response)
     if (fault !== undefined) return send(response, fault)
     const authorization = request.headers.authorization
     if (url === '/runner/v1/builds/lease') {
@@ -148,6 +151,10 @@ export async function startProtocolServer(t: { after(work: () => unknown): void 
   server.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
   t.after(() => server.close())
   return server
+}
+
+function cut(response: ServerResponse): void {
+  response.writeHead(200, { 'content-length': 2 }).write('<', () => response.destroy())
 }
 
 function send(response: ServerResponse, what: unknown): void {

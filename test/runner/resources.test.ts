@@ -5,10 +5,17 @@ import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { readDiskUsage } from '../../src/runner/resources/disk-usage.ts'
 import { withBuildScore, yielding } from '../../src/runner/resources/priority.ts'
-import { memoryOf, openProcessTable, parseStat, processesBelow } from '../../src/runner/resources/processes.ts'
-import { mustCount, watchResources } from '../../src/runner/resources/watch.ts'
+import {
+  memoryOf,
+  openProcessTable,
+  type Process,
+  parseStat,
+  processesBelow,
+} from '../../src/runner/resources/processes.ts'
+import { mustCount, pauseAfterLook, watchResources } from '../../src/runner/resources/watch.ts'
 import { createPlainSandbox } from '../../src/sandbox/plain-sandbox.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 
@@ -65,10 +72,69 @@ test('memory is that of all processes, and what they share counts once', { skip,
     setInterval(() => {}, 1000)`
   const { sandbox } = await start(t, [process.execPath, '-e', script])
   for await (const chunk of sandbox.output()) if (String(chunk).includes('ready')) break
-  const processes = processesBelow(openProcessTable().read(), sandbox.pid()!)
+  const table = openProcessTable()
+  const processes = processesBelow(table.read(), sandbox.pid()!)
   assert.ok(processes.length >= 2, 'the first process, and Node.js')
-  const [quick, shares] = [memoryOf(processes, 2 ** 50), memoryOf(processes, 0)]
+  const quick = await memoryOf(processes, 2 ** 50, table, t.signal)
+  const shares = await memoryOf(processes, quick - 1, table, t.signal)
   assert.ok(shares > 200 * MIB && shares <= quick, `${shares} of ${quick}`)
+})
+
+/** So many processes whose memory is not what they seem to have. */
+function rowsOf(count: number) {
+  return Array.from({ length: count }, () => ({ pid: process.pid, parent: 1, group: 1, pages: 2 ** 40 }))
+}
+
+test('the shares of many processes are read between other work, and builds take turns', { skip }, async (t) => {
+  const table = openProcessTable()
+  const ended: string[] = []
+  const look = async (name: string, count: number) => {
+    const bytes = await memoryOf(rowsOf(count), 2 ** 50, table, t.signal)
+    ended.push(name)
+    return bytes
+  }
+  let turns = 0
+  const both = Promise.all([look('large', 100), look('small', 2)])
+  while (ended.length < 2) {
+    await turn()
+    turns++
+  }
+  const [large, small] = await both
+  assert.deepEqual(ended, ['small', 'large'])
+  assert.ok(small > 2 * MIB && large > small)
+  assert.ok(turns >= 100, `${turns}`)
+})
+
+test('one share is read at a time', async () => {
+  let [reads, most] = [0, 0]
+  const table = openProcessTable(async ({ pages }) => {
+    most = Math.max(most, ++reads)
+    await turn()
+    reads--
+    return pages
+  })
+  assert.equal((await Promise.all(rowsOf(10).map(table.shareOf))).length, 10)
+  assert.equal(most, 1)
+})
+
+test('shares are read until they are over the limit, or the build has ended', { skip }, async (t) => {
+  const table = openProcessTable()
+  const read: number[] = []
+  const counted = {
+    shareOf(one: Process) {
+      read.push(one.pages)
+      return table.shareOf(one)
+    },
+  }
+  const rows = rowsOf(10).map((row, at) => ({ ...row, pages: at * 2 ** 40 }))
+  assert.ok((await memoryOf(rows, MIB, counted, t.signal)) > MIB)
+  assert.deepEqual(read, [9 * 2 ** 40], 'the largest is enough')
+  await memoryOf(rows, 2 ** 50, counted, AbortSignal.abort())
+  assert.equal(read.length, 1)
+})
+
+test('a look at memory that is slow is followed by a longer pause', () => {
+  assert.deepEqual([0, 12, 20, 100, 12_000].map(pauseAfterLook), [250, 250, 400, 2000, 5000])
 })
 
 test('a build has a lower priority, and the kernel ends it first', { skip, timeout: 300_000 }, async (t) => {

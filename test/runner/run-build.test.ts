@@ -90,6 +90,11 @@ const CASES: Record<string, Case> = {
     script: { exit: { code: null, signal: 'SIGKILL' } },
     expected: { outcome: 'failed', code: 'BUILD_FAILED', message: /SIGKILL/ },
   },
+  'a control group ends the build': {
+    script: { exit: { code: null, signal: 'SIGKILL', ranOutOfMemory: true } },
+    limits: { memoryBytes: 2 ** 30 },
+    expected: { outcome: 'failed', code: 'BUILD_OUT_OF_MEMORY', message: /more than 1024 MiB.*BERTH_BUILD_MEMORY/ },
+  },
   'the build takes too long': {
     script: RUNNING,
     lease: { timeLimitMs: 700 },
@@ -208,10 +213,12 @@ test('a request that fails is repeated, and a report that was received twice cou
   assert.equal((await controlPlane.lease(request, t.signal)).outcome, 'done')
   const sandbox = createScriptedSandbox({ ...GOOD, output: 'it is a-long-secret\n' })
   const leased = { lease, leasedAt: performance.now(), channel: controlPlane.below(lease) }
-  assert.equal(await runBuild(leased, toolsOf(sandbox), t.signal), 'succeeded')
+  const memoryBytes = 6 * 2 ** 30
+  assert.equal(await runBuild(leased, toolsOf(sandbox, { limits: { memoryBytes } }), t.signal), 'succeeded')
   assert.equal(server.reports.length, 1)
   assert.ok(server.lines.some(({ text }) => text === 'it is ***'))
   assert.equal(sandbox.policy!.env.TOKEN, 'a-long-secret')
   assert.equal(sandbox.policy!.env.npm_config_registry, 'https://registry.example/')
+  assert.equal(sandbox.policy!.limits.memoryBytes, memoryBytes)
   assert.deepEqual(sandbox.policy!.command.slice(-3), ['build', '--yes', '--target=preview'])
 })

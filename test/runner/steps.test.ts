@@ -1,15 +1,23 @@
 /** The time limit of a step, and the build cache among the steps. docs/runner.md: Steps. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { pino } from 'pino'
 import { runBuild } from '../../src/runner/build/run-build.ts'
 import { STEPS } from '../../src/runner/build/steps.ts'
-import type { BuildCache } from '../../src/runner/cache/build-cache.ts'
+import { type BuildCache, openBuildCache } from '../../src/runner/cache/build-cache.ts'
 import { cacheKeysOf } from '../../src/runner/cache/cache-key.ts'
+import { cacheBudgetOf } from '../../src/runner/cache/eviction.ts'
 import { openControlPlane } from '../../src/runner/lease/control-plane.ts'
 import { toolsOf } from './build-tools.ts'
 import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts'
-import { createScriptedSandbox } from './scripted-sandbox.ts'
+import { openBuilds } from './running.ts'
+import { createScriptedSandbox, OUTPUT } from './scripted-sandbox.ts'
+
+const isGnu = spawnSync('tar', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU tar')
 
 test('a step that takes too long gets a signal to end, and the build fails', { timeout: 300_000 }, async (t) => {
   const step = STEPS.find(({ name }) => name === 'tools')!
@@ -77,4 +85,20 @@ test('the cache is restored before the builder starts, and saved when the deploy
     ['save', own, 2, true],
   ])
   assert.ok(server.lines.some(({ text }) => text === 'Restored the build cache.'))
+})
+
+test('a build starts where the one before left a cache next to the project file', {
+  timeout: 300_000,
+}, async (t) => {
+  const { server, run } = await openBuilds(t)
+  const folder = mkdtempSync(join(tmpdir(), 'berth-cache-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const options = { folder, budget: cacheBudgetOf(2 ** 40), maxInside: 2 ** 40, log: pino({ level: 'silent' }) }
+  const cache = await openBuildCache(options)
+  const files = { ...OUTPUT, '.vercel/cache/a': 'a', '.vercel/node_modules/b': 'b' }
+  for (const build of ['first', 'second']) {
+    const sandbox = createScriptedSandbox({ exit: { code: 0, signal: null }, files })
+    assert.equal(await run(toolsOf(sandbox, { cache })), 'succeeded', build)
+  }
+  assert.ok(!isGnu || server.lines.some(({ text }) => text === 'Restored the build cache.'))
 })

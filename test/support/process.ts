@@ -12,8 +12,8 @@ import { root } from './root.ts'
 import { enginesOfNext, skipOn } from './stores/engines.ts'
 import { type Engine, newDatabase, PATIENCE } from './world.ts'
 
-/** Stops what it started: a test, or a fault run. `patienceMs`: the limit for a start, four minutes by default; docs/bench.md measures starts. */
-export type Cleanup = { after(run: () => void): void; patienceMs?: number }
+/** Stops what it started: a test, or a fault run. `timeoutMs`: the limit for a start, four minutes by default; docs/bench.md measures starts. */
+export type Cleanup = { after(run: () => void): void; timeoutMs?: number }
 /** `cwd`: where the program is started; the repository by default. */
 export type ServiceHome = { folder: string; env: Record<string, string>; cwd?: string }
 export type RunningService = {
@@ -94,8 +94,8 @@ export async function startService(
       if (found && running.out().includes('/docs')) resolve(found[1]!)
     }
     running.child.stdout?.on('data', look)
-    const { patienceMs = 240_000 } = t
-    setTimeout(() => reject(new Error(`did not listen in ${patienceMs} ms: ${running.out()}`)), patienceMs).unref()
+    const { timeoutMs = 240_000 } = t
+    setTimeout(() => reject(new Error(`did not listen in ${timeoutMs} ms: ${running.out()}`)), timeoutMs).unref()
     running.child.on('close', () => reject(new Error(`ended: ${running.out()}\n${running.err()}`)))
   })
   return { ...running, address }

@@ -109,11 +109,11 @@ async function openWorldOver(
   })
   const lines: string[] = []
   const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
-  const onDiskFault = (error: unknown) => {
+  const onDiskError = (error: unknown) => {
     throw error
   }
   const parts = { newServer: keptServer, ...(store !== undefined && { connect: store.connect }) }
-  const service = await openService(config, log, onDiskFault, parts)
+  const service = await openService(config, log, onDiskError, parts)
   const as = (token: string | undefined) => callerOf(service, token)
   const operator = as(service.credentials.operatorToken)
   let stopped: Promise<void> | undefined

@@ -52,7 +52,7 @@ async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
     .leftJoin('account', 'account.id', 'invitation.user_id')
     .select(['invitation.id as invitation_id', 'invitation.user_id', 'account.slug', 'invitation.email'])
     .select(['invitation.role', 'invitation.created_stamp'])
-    .limit(BUDGETS.invitations.most)
+    .limit(BUDGETS.invitations.max)
     .execute()
   const ids = filterByUserIds?.split(',').slice(0, MAX_IDS)
   return pending

@@ -1,7 +1,7 @@
 /** Answers to invitations, by the invited user only. */
 
 import type { OperatorCtx } from '../../context.ts'
-import { mayStillGive } from '../../platform/access/offers.ts'
+import { canStillGive } from '../../platform/access/offers.ts'
 import { bidiIsolated } from '../../platform/pages/html.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { addMember } from './members.ts'
@@ -67,7 +67,7 @@ export async function findOffered(
 ): Promise<ReceivedInvitation> {
   const received = await findReceivedInvitation(ctx, userId, id)
   const giver = { userId: received.invited_by, accountId: received.team_id, tokenId: received.token_id }
-  if (!(await mayStillGive(ctx, 'invitation', giver))) refuse('invitation_over')
+  if (!(await canStillGive(ctx, 'invitation', giver))) refuse('invitation_over')
   return received
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { OperatorCtx } from '../../context.ts'
-import { mayStillGive } from '../../platform/access/offers.ts'
+import { canStillGive } from '../../platform/access/offers.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
@@ -94,5 +94,5 @@ type Link = Pick<Row<'password_link'>, 'user_id' | 'created_by'>
 /** Checked again in the transaction, because hashing takes time: the user may be suspended or the creator may have lost the operator role. */
 async function mustBeGood(ctx: Pick<OperatorCtx, 'db' | 'now'>, { user_id, created_by }: Link): Promise<void> {
   const giver = { userId: user_id, accountId: user_id, tokenId: null, operatorId: created_by }
-  if (!(await mayStillGive(ctx, 'password link', giver))) refuse('password_link_spent')
+  if (!(await canStillGive(ctx, 'password link', giver))) refuse('password_link_spent')
 }

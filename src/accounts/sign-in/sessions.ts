@@ -80,7 +80,7 @@ export type OwnSession = Pick<Row<'session'>, 'created_at' | 'used_at' | 'agent'
   hash: string
 }
 
-/** Lists the active sessions of a user, most recently used first, at most `MOST_LISTED`. */
+/** Lists the active sessions of a user, most recently used first, at most `MAX_LISTED`. */
 export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string): Promise<OwnSession[]> {
   const rows = await ctx.db
     .selectFrom('session')

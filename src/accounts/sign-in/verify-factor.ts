@@ -48,8 +48,8 @@ async function checkAnswer(ctx: TryCtx, purpose: PasskeyPurpose, answer: string)
  */
 export async function acceptFactor(ctx: PageCtx, userId: string, checked: FactorResult): Promise<boolean> {
   if (checked !== undefined && 'proof' in checked) return (await acceptPasskey(ctx, checked)) === userId
-  const mayTry = checked !== undefined && !(await isLocked(ctx, userId)) && !(await isSuspended(ctx, userId))
-  if (mayTry && (await consumeCode(ctx, userId, checked.code))) {
+  const canTry = checked !== undefined && !(await isLocked(ctx, userId)) && !(await isSuspended(ctx, userId))
+  if (canTry && (await consumeCode(ctx, userId, checked.code))) {
     await clearFailures(ctx, userId)
     return true
   }

@@ -1,7 +1,7 @@
 /** Identities of users at the provider, bound by issuer and `sub`, which is never reused. docs/single-sign-on.md. */
 
 import type { Input, OperatorCtx } from '../../context.ts'
-import { mayStillGive } from '../../platform/access/offers.ts'
+import { canStillGive } from '../../platform/access/offers.ts'
 import type { IdentityClaims } from '../../platform/adapters/identity-provider.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -34,7 +34,7 @@ export async function findIdentity(
 ): Promise<Identity | undefined> {
   const names = [...new Set([issuer, ...alsoNamed])]
   const ties = await db.selectFrom('identity').selectAll().where('issuer', 'in', names).where('sub', '=', sub).execute()
-  return ties.sort((one, other) => names.indexOf(one.issuer) - names.indexOf(other.issuer))[0]
+  return ties.sort((a, b) => names.indexOf(a.issuer) - names.indexOf(b.issuer))[0]
 }
 
 /** Finds a user by address, ignoring case. */
@@ -181,7 +181,7 @@ export async function findIdentityLink(
     .executeTakeFirst()
   if (row === undefined) refuse('identity_link_spent')
   const giver = { userId: row.user_id, accountId: row.user_id, tokenId: null }
-  if (!(await mayStillGive({ db, now }, 'identity link', giver))) refuse('identity_link_spent')
+  if (!(await canStillGive({ db, now }, 'identity link', giver))) refuse('identity_link_spent')
   return { userId: row.user_id, username: row.slug, issuer: row.issuer, sub: row.sub }
 }
 

@@ -1,7 +1,7 @@
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../../integrations/installations/remove.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { LAST_WORDS } from '../../platform/outbox/delivery.ts'
+import { LAST_EVENTS } from '../../platform/outbox/delivery.ts'
 import { writeEventsOf } from '../../platform/outbox/outbox.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { deleteProject } from '../../projects/projects/projects.ts'
@@ -49,7 +49,7 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
       await deleteProject(acting, project)
     }
   })
-  for (const configuration of installed) await removeInstallation(ctx, configuration, LAST_WORDS)
+  for (const configuration of installed) await removeInstallation(ctx, configuration, LAST_EVENTS)
   for (const { id } of [...(await mine('webhook').execute()), ...(await mine('log_drain').execute())]) {
     const pending = db.updateTable('delivery').set({ status: 'dropped', due_at: null, done_at: ctx.now })
     await pending.where('endpoint_id', '=', id).where('status', '=', 'pending').execute()

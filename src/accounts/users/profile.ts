@@ -1,5 +1,5 @@
 /** Changes of a user's own name, username and email, in the console only. docs/accounts.md: Your account. */
-import { mayStillGive } from '../../platform/access/offers.ts'
+import { canStillGive } from '../../platform/access/offers.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
@@ -71,7 +71,7 @@ export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise
     .where('expires_at', '>', ctx.now)
     .executeTakeFirst()
   const giver = { userId: ctx.user.userId, accountId: ctx.user.userId, tokenId: null }
-  if (row === undefined || !(await mayStillGive(ctx, 'email link', giver))) refuse('email_link_spent')
+  if (row === undefined || !(await canStillGive(ctx, 'email link', giver))) refuse('email_link_spent')
   return row
 }
 

@@ -6,7 +6,7 @@ export type BucketKind = 'object' | 'object or folder'
 
 export type Command = {
   /** The words after `berth`. */
-  words: string
+  name: string
   summary: string
   arguments?: readonly Argument[]
   options?: Record<string, Option>
@@ -19,7 +19,7 @@ export type Command = {
 
 export type Argument = {
   name: string
-  about: string
+  description: string
   optional?: true
   /** It names a location for `parseFileLocation`. */
   isFile?: true
@@ -29,7 +29,7 @@ export type Argument = {
 }
 
 export type Option = {
-  about: string
+  description: string
   /** The name of its value; without one it is a switch. */
   value?: string
   required?: true
@@ -88,6 +88,6 @@ export function isEmptyOrDotSegment(text: string): boolean {
 
 /** Options of every command. */
 export const GLOBAL_OPTIONS: Record<string, Option> = {
-  json: { about: 'answer as JSON on stdout' },
-  help: { about: 'say what the command takes' },
+  json: { description: 'answer as JSON on stdout' },
+  help: { description: 'say what the command takes' },
 }

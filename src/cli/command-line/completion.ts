@@ -3,7 +3,7 @@ import { type Argument, type Command, GLOBAL_OPTIONS, type Option, type RunComma
 import { nextTokens } from './parse.ts'
 
 /** The words, options and values that can follow some words; `files` where a path is expected. */
-type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
+type Position = { words: string; next: { word: string; description: string }[]; files: boolean }
 
 /** Returns the completion command. `commands` is a parameter, because the table of commands includes this one. */
 export function completionOf(commands: readonly Command[]): RunCommand {
@@ -17,15 +17,15 @@ export function completionOf(commands: readonly Command[]): RunCommand {
 /** Every prefix of words with a continuation. */
 function placesOf(commands: readonly Command[]): Position[] {
   const groups = new Set<string>([''])
-  for (const { words } of commands) {
-    const parts = words.split(' ')
+  for (const { name } of commands) {
+    const parts = name.split(' ')
     for (let size = 1; size < parts.length; size++) groups.add(parts.slice(0, size).join(' '))
   }
   const inner = [...groups].map((words): Position => {
     const parts = words === '' ? [] : words.split(' ')
     const next = nextTokens(commands, parts).map((word) => ({
       word,
-      about: aboutWord(commands, [...parts, word]),
+      description: aboutWord(commands, [...parts, word]),
     }))
     return { words, next, files: false }
   })
@@ -40,19 +40,19 @@ function placesOf(commands: readonly Command[]): Position[] {
 
 /** The summary of a command, or the continuations of a prefix. */
 function aboutWord(commands: readonly Command[], parts: string[]): string {
-  const command = commands.find(({ words }) => words === parts.join(' '))
+  const command = commands.find(({ name }) => name === parts.join(' '))
   return command?.summary ?? nextTokens(commands, parts).join(', ')
 }
 
-function placeOf({ words, arguments: takes = [], options = {} }: Command): Position {
+function placeOf({ name, arguments: takes = [], options = {} }: Command): Position {
   const all: (Argument | Option)[] = [...takes, ...Object.values(options)]
-  const flags = Object.entries({ ...options, ...GLOBAL_OPTIONS }).map(([name, { about }]) => ({
+  const flags = Object.entries({ ...options, ...GLOBAL_OPTIONS }).map(([name, { description }]) => ({
     word: `--${name}`,
-    about: about,
+    description,
   }))
   const offered = (one: Argument | Option) => ('suggestions' in one ? one.suggestions : one.oneOf) ?? []
-  const values = all.flatMap((one) => offered(one).map((word) => ({ word, about: one.about })))
-  return { words, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }
+  const values = all.flatMap((one) => offered(one).map((word) => ({ word, description: one.description })))
+  return { words: name, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }
 }
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
@@ -83,7 +83,9 @@ complete -o filenames -F _berth berth
 
 function zshScript(places: Position[]): string {
   const cases = places.map(({ words, next, files }) => {
-    const described = next.map(({ word, about }) => quoted(`${word.replaceAll(':', '\\:')}:${about}`)).join(' ')
+    const described = next
+      .map(({ word, description }) => quoted(`${word.replaceAll(':', '\\:')}:${description}`))
+      .join(' ')
     return `    ${quoted(words)}) found=(${described}); files=${files ? 'yes' : ''} ;;`
   })
   return `#compdef berth
@@ -110,10 +112,10 @@ if [ "$funcstack[1]" = "_berth" ]; then _berth "$@"; else compdef _berth berth; 
 function fishScript(places: Position[]): string {
   const lines = places.flatMap(({ words, next, files }) => {
     const here = `-c berth -n ${quoted(`test (__berth_place) = ${quoted(words)}`.replaceAll("'", '"'))}`
-    const plain = next.map(({ word, about }) =>
+    const plain = next.map(({ word, description }) =>
       word.startsWith('--')
-        ? `complete ${here} -l ${word.slice(2)} -d ${quoted(about)}`
-        : `complete ${here} -a ${quoted(word)} -d ${quoted(about)}`,
+        ? `complete ${here} -l ${word.slice(2)} -d ${quoted(description)}`
+        : `complete ${here} -a ${quoted(word)} -d ${quoted(description)}`,
     )
     return files ? [`complete ${here} -F`, ...plain] : plain
   })

@@ -29,15 +29,15 @@ export function commandLineText(commands: readonly Command[]): string {
 }
 
 function sectionOf(command: Command): string {
-  const { words, summary, details, example, arguments: takes = [], options = {} } = command
+  const { name, summary, details, example, arguments: takes = [], options = {} } = command
   const rows = [
-    ...takes.map(({ name, about, oneOf }) => `- \`<${name}>\`: ${choice(about, oneOf)}`),
+    ...takes.map(({ name, description, oneOf }) => `- \`<${name}>\`: ${choice(description, oneOf)}`),
     ...Object.entries(options).map(
       ([name, option]) =>
-        `- \`${formatOption(name, option)}\`: ${choice(option.about, option.oneOf, option.repeatable)}`,
+        `- \`${formatOption(name, option)}\`: ${choice(option.description, option.oneOf, option.repeatable)}`,
     ),
   ]
   const list = rows.length === 0 ? '' : `\n${rows.join('\n')}\n`
   const text = details === undefined ? `${summary}.` : `${summary}. ${details}`
-  return `\n### berth ${words}\n\n    ${usageOf(command)}\n\n${text}\n${list}\nExample: \`${example}\`\n`
+  return `\n### berth ${name}\n\n    ${usageOf(command)}\n\n${text}\n${list}\nExample: \`${example}\`\n`
 }

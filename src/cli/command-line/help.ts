@@ -3,24 +3,24 @@ import { VERSION } from '../../platform/base/version.ts'
 import { type Command, GLOBAL_OPTIONS, type Option } from './command.ts'
 
 /** Returns the usage line of a command. */
-export function usageOf({ words, arguments: takes = [], options = {} }: Command): string {
+export function usageOf({ name, arguments: takes = [], options = {} }: Command): string {
   const named = takes.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))
   const required = Object.entries(options)
     .filter(([, option]) => option.required)
     .map(([name, option]) => formatOption(name, option))
   const open = Object.values(options).some((option) => !option.required) ? ['[options]'] : []
-  return ['berth', words, ...named, ...required, ...open].join(' ')
+  return ['berth', name, ...named, ...required, ...open].join(' ')
 }
 
 /** Returns the help of one command. */
 export function helpOf(command: Command): string {
-  const takes = (command.arguments ?? []).map(({ name, about, oneOf }): [string, string] => [
+  const takes = (command.arguments ?? []).map(({ name, description, oneOf }): [string, string] => [
     `<${name}>`,
-    choice(about, oneOf),
+    choice(description, oneOf),
   ])
   const options = Object.entries({ ...command.options, ...GLOBAL_OPTIONS }).map(([name, option]): [string, string] => [
     formatOption(name, option),
-    choice(option.about, option.oneOf, option.repeatable),
+    choice(option.description, option.oneOf, option.repeatable),
   ])
   return [
     `usage: ${usageOf(command)}`,
@@ -37,7 +37,7 @@ export function helpOf(command: Command): string {
 /** Returns the list of commands with this prefix. */
 export function helpOfMany(commands: readonly Command[]): string {
   const rows = commands.map((command): [string, string] => [
-    ['berth', command.words, ...(command.arguments ?? []).map(({ name }) => `<${name}>`)].join(' '),
+    ['berth', command.name, ...(command.arguments ?? []).map(({ name }) => `<${name}>`)].join(' '),
     command.summary,
   ])
   return [
@@ -53,7 +53,7 @@ export function helpOfMany(commands: readonly Command[]): string {
 /** Lines per group with aligned columns: commands of one word first, then by their first word. */
 function grouped(commands: readonly Command[], rows: [string, string][]): string[] {
   const lines = columns(rows)
-  const groupOf = ({ words }: Command) => (words.includes(' ') ? words.split(' ')[0]! : 'service')
+  const groupOf = ({ name }: Command) => (name.includes(' ') ? name.split(' ')[0]! : 'service')
   const groups = Map.groupBy(commands.keys(), (at) => groupOf(commands[at]!))
   return [...groups].flatMap(([group, members]) => ['', `${group}:`, ...[...members].map((at) => lines[at]!)])
 }

@@ -16,13 +16,13 @@ export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
 /** Finds a command by the first words, and returns the rest. Throws BadUsage with the closest command. */
 export function findCommand(
   commands: readonly Command[],
-  words: readonly string[],
+  tokens: readonly string[],
 ): { command: Command; rest: string[] } {
   const command = commands
-    .filter(({ words: name }) => name.split(' ').every((part, at) => words[at] === part))
-    .sort((one, other) => other.words.length - one.words.length)[0]
-  if (command !== undefined) return { command: command, rest: words.slice(command.words.split(' ').length) }
-  const typed = words.filter((word) => !word.startsWith('-'))
+    .filter(({ name }) => name.split(' ').every((part, at) => tokens[at] === part))
+    .sort((a, b) => b.name.length - a.name.length)[0]
+  if (command !== undefined) return { command, rest: tokens.slice(command.name.split(' ').length) }
+  const typed = tokens.filter((word) => !word.startsWith('-'))
   const group = groupOf(commands, typed)
   if (group.length === typed.length && group.length > 0) {
     const verbs = nextTokens(commands, group).join(', ')
@@ -32,30 +32,30 @@ export function findCommand(
   const candidates = nextTokens(commands, group).map((word) => [...group, word].join(' '))
   const near = closestMatch(upTo, candidates)
   const hint = near === undefined ? 'see berth --help' : `did you mean "berth ${near}"?`
-  if (words.length === 0) throw new BadUsage('no command was given; see berth --help')
+  if (tokens.length === 0) throw new BadUsage('no command was given; see berth --help')
   throw new BadUsage(
     typed.length === 0
-      ? `no such option: ${words.join(' ')}; see berth --help`
+      ? `no such option: ${tokens.join(' ')}; see berth --help`
       : `there is no "berth ${upTo}"; ${hint}`,
   )
 }
 
 /** Returns the longest typed prefix of a command. */
-export function groupOf(commands: readonly Command[], words: readonly string[]): string[] {
+export function groupOf(commands: readonly Command[], tokens: readonly string[]): string[] {
   let size = 0
   const begins = (many: number) =>
     commands.some(
-      ({ words: name }) =>
-        name.split(' ').length > many && words.slice(0, many).every((word, at) => name.split(' ')[at] === word),
+      ({ name }) =>
+        name.split(' ').length > many && tokens.slice(0, many).every((word, at) => name.split(' ')[at] === word),
     )
-  while (size < words.length && begins(size + 1)) size++
-  return words.slice(0, size)
+  while (size < tokens.length && begins(size + 1)) size++
+  return tokens.slice(0, size)
 }
 
 /** Returns the words that can follow. */
 export function nextTokens(commands: readonly Command[], group: readonly string[]): string[] {
-  const below = commands.filter(({ words }) => group.every((word, at) => words.split(' ')[at] === word))
-  return [...new Set(below.map(({ words }) => words.split(' ')[group.length]).filter((word) => word !== undefined))]
+  const below = commands.filter(({ name }) => group.every((word, at) => name.split(' ')[at] === word))
+  return [...new Set(below.map(({ name }) => name.split(' ')[group.length]).filter((word) => word !== undefined))]
 }
 
 /** Parses the arguments and options of a command. Throws BadUsage with its usage line. */
@@ -112,13 +112,13 @@ function valueTrouble({ message }: Error, options: NonNullable<Command['options'
 function mustBeComplete(command: Command, positionals: string[], values: Values): void {
   const takes = command.arguments ?? []
   const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
-  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
+  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.description}`)
   if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
-  for (const [at, { name, oneOf, about, isFile, inBucket }] of takes.entries()) {
+  for (const [at, { name, oneOf, description, isFile, inBucket }] of takes.entries()) {
     const typed = positionals[at]
     if (typed === undefined) continue
     if (isFile ? typed === '' : isEmptyOrDotSegment(typed))
-      throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
+      throw badUsage(command, `<${name}> may not be "${typed}": ${description}`)
     if (isFile) mustBePlace(command, `<${name}>`, typed, inBucket)
     mustBeOneOf(command, `<${name}>`, oneOf, [typed])
   }

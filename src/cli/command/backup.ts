@@ -27,7 +27,7 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
   if ('bucket' in to && withKeys)
     throw new BadUsage('--with-keys writes the keyring in plaintext, and not into a bucket: use berth keys export')
   const config = settings()
-  const { file, manifest, keys, keysFile, leftOut, at } = await makeAt(config, to, withKeys, barOf(progress))
+  const { file, manifest, keys, keysFile, leftOut, at } = await createAt(config, to, withKeys, barOf(progress))
   const unnoted = await report(config, { ...at, ...factsOf(manifest) })
   const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
   const lines = [
@@ -49,7 +49,7 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
 }
 
 /** Creates a backup at a location. `file`: the argument for `berth restore`. */
-async function makeAt(config: Config, to: FileLocation, withKeys: boolean, progress: Progress) {
+async function createAt(config: Config, to: FileLocation, withKeys: boolean, progress: Progress) {
   const { createBackup } = await import('../../operations/backup/backup.ts')
   const options = { version: VERSION, withKeys }
   if ('file' in to) {

@@ -8,21 +8,21 @@ const TARGETS = ['production', 'preview', 'development'] as const
 const target = {
   value: 'target',
   required: true,
-  about: 'production, preview, development, or a custom environment by slug or id',
+  description: 'production, preview, development, or a custom environment by slug or id',
   suggestions: TARGETS,
 } as const satisfies Option
-const team: Option = { value: 'id or slug', about: 'the team of the project; default: the team of the token' }
-const gitBranch: Option = { value: 'branch', about: 'the variables of this branch (preview only)' }
-const project = { name: 'project', about: 'id or name' }
+const team: Option = { value: 'id or slug', description: 'the team of the project; default: the team of the token' }
+const gitBranch: Option = { value: 'branch', description: 'the variables of this branch (preview only)' }
+const project = { name: 'project', description: 'id or name' }
 const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data directory.'
 
 const PASSPHRASE = 'The passphrase comes from --passphrase-file, from BERTH_KEYS_PASSPHRASE, or from stdin.'
 const passphrase: Record<string, Option> = {
-  'passphrase-file': { value: 'file', about: 'a file whose first line is the passphrase', isFile: true },
+  'passphrase-file': { value: 'file', description: 'a file whose first line is the passphrase', isFile: true },
 }
 const keyringCopy = {
   name: 'copy',
-  about: 'a file that berth keys export wrote, or s3://bucket/key',
+  description: 'a file that berth keys export wrote, or s3://bucket/key',
   isFile: true,
   inBucket: 'object',
 } as const
@@ -30,7 +30,7 @@ const keyringCopy = {
 export const COMMANDS: readonly Command[] = [
   ...serveCommands,
   {
-    words: 'welcome',
+    name: 'welcome',
     summary: 'Print the setup link for the first user',
     details: 'It works once. BERTH_DATA is the data directory of the first start, and the service must run.',
     example: 'berth welcome',
@@ -38,26 +38,27 @@ export const COMMANDS: readonly Command[] = [
   },
   ...linkCommands,
   {
-    words: 'migrate',
+    name: 'migrate',
     summary: 'Migrate the database to this version, and print which migrations ran',
     details: 'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may.',
     example: 'berth migrate',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   {
-    words: 'backup',
+    name: 'backup',
     summary: 'Back up the database to one file, while the service runs',
     arguments: [
       {
         name: 'file-or-folder',
-        about: 'a new file, a directory for a file named by the time, or s3://bucket/prefix or s3://bucket/key.db',
+        description:
+          'a new file, a directory for a file named by the time, or s3://bucket/prefix or s3://bucket/key.db',
         isFile: true,
         inBucket: 'object or folder',
       },
     ],
     options: {
       'with-keys': {
-        about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
+        description: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
       },
     },
     details: 'The file has every table of either engine, <file>.json its SHA-256. It does not have the keyring.',
@@ -65,63 +66,65 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./backup.ts')).backupCommand,
   },
   {
-    words: 'backup verify',
+    name: 'backup verify',
     summary: 'Verify a backup: every page and row, its audit log, and that the current keys decrypt its values',
     arguments: [
       {
         name: 'backup',
-        about: 'a file that berth backup wrote, or s3://bucket/key',
+        description: 'a file that berth backup wrote, or s3://bucket/key',
         optional: true,
         isFile: true,
         inBucket: 'object',
       },
     ],
-    options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
+    options: { newest: { description: 'the newest backup of BERTH_BACKUP_TO' } },
     details: 'Exits with 65 for a corrupt backup, with 1 for an unreadable one. The service records the result.',
     example: 'berth backup verify --newest',
     load: async () => (await import('./backup.ts')).verifyCommand,
   },
   {
-    words: 'restore',
+    name: 'restore',
     summary: 'Restore a backup into the configured database, on either engine',
     arguments: [
       {
         name: 'backup',
-        about: 'a file that berth backup wrote, with its .json next to it, or s3://bucket/key',
+        description: 'a file that berth backup wrote, with its .json next to it, or s3://bucket/key',
         isFile: true,
         inBucket: 'object',
       },
     ],
     options: {
-      force: { about: 'also when the database has data: SQLite keeps it under another name, PostgreSQL loses it' },
+      force: {
+        description: 'also when the database has data: SQLite keeps it under another name, PostgreSQL loses it',
+      },
     },
     details: 'Stop the service first. The backup may be of the other engine, or of an older version of Berth.',
     example: 'DATABASE_URL=postgres://berth@db/berth berth restore backups/berth-2026-11-21T08-00-00.000Z.db',
     load: async () => (await import('./backup.ts')).restoreCommand,
   },
   {
-    words: 'doctor',
+    name: 'doctor',
     summary: 'Check settings, keyring, database, DNS, email, directories, clock, ports and disk, and print what to do',
-    options: { build: { about: 'also build a project of three lines, request its page and remove it' } },
+    options: { build: { description: 'also build a project of three lines, request its page and remove it' } },
     details: `Exits with 1 when a check fails. Works whether or not the service runs; --build needs it. ${TOKEN}`,
     example: 'berth doctor --build',
     load: async () => (await import('./doctor.ts')).doctorOrBuild,
   },
   ...operatorCommands,
   {
-    words: 'keys export',
+    name: 'keys export',
     summary: 'Write a copy of the keyring, encrypted with a passphrase, for off-site storage',
     options: {
       to: {
         value: 'file or s3://bucket/key',
-        about: 'where the copy goes: on another disk than the keyring',
+        description: 'where the copy goes: on another disk than the keyring',
         required: true,
         isFile: true,
         inBucket: 'object',
       },
       ...passphrase,
       'same-disk': {
-        about: 'write it to the disk of the keyring anyway: move it elsewhere, then verify it there',
+        description: 'write it to the disk of the keyring anyway: move it elsewhere, then verify it there',
       },
     },
     details: `Verify the copy afterwards. ${PASSPHRASE}`,
@@ -129,19 +132,19 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./keys.ts')).exportKeysCommand,
   },
   {
-    words: 'keys verify',
+    name: 'keys verify',
     summary: 'Open a copy of the keyring, and have the service compare each root key with those in use',
     arguments: [keyringCopy],
     options: {
       ...passphrase,
-      'same-disk': { about: 'also on the disk of the keyring, which does not count as verified' },
+      'same-disk': { description: 'also on the disk of the keyring, which does not count as verified' },
     },
     details: `Exits with 1 when a root key is missing in it. Doctor and metrics warn until it is verified. ${PASSPHRASE}`,
     example: 'berth keys verify s3://my-bucket/keyring.json < passphrase.txt',
     load: async () => (await import('./keys.ts')).verifyKeysCommand,
   },
   {
-    words: 'keys import',
+    name: 'keys import',
     summary: 'Restore the keyring from a copy, if none exists',
     arguments: [keyringCopy],
     options: passphrase,
@@ -150,42 +153,42 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./keys.ts')).importKeysCommand,
   },
   {
-    words: 'audit export',
+    name: 'audit export',
     summary: 'Write the audit log to a file, as lines of JSON with every link of its chain',
     arguments: [
-      { name: 'file', about: 'the file; an existing one is replaced once the new one is complete', isFile: true },
+      { name: 'file', description: 'the file; an existing one is replaced once the new one is complete', isFile: true },
     ],
     options: {
-      since: { value: 'time', about: 'the start, such as 2026-11-01T00:00:00Z; default: the first entry' },
-      until: { value: 'time', about: 'the end' },
+      since: { value: 'time', description: 'the start, such as 2026-11-01T00:00:00Z; default: the first entry' },
+      until: { value: 'time', description: 'the end' },
     },
     details: 'The file can be checked without Berth: docs/operations.md: Audit log.',
     example: 'berth audit export audit.jsonl --since 2026-11-01',
     load: async () => (await import('./audit.ts')).exportAuditCommand,
   },
   {
-    words: 'env import',
+    name: 'env import',
     summary: 'Import the variables of a .env file into a project',
-    arguments: [project, { name: 'file', about: 'the .env file; - for stdin', isFile: true }],
+    arguments: [project, { name: 'file', description: 'the .env file; - for stdin', isFile: true }],
     options: {
-      target: { ...target, about: `which deployments get them: ${target.about}`, repeatable: true },
+      target: { ...target, description: `which deployments get them: ${target.description}`, repeatable: true },
       'git-branch': gitBranch,
-      type: { value: 'type', about: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
+      type: { value: 'type', description: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
       team,
-      'dry-run': { about: 'print the changes without making them' },
+      'dry-run': { description: 'print the changes without making them' },
     },
     details: `Existing variables keep their type; variables missing in the file stay. Values are never printed. ${TOKEN}`,
     example: 'berth env import web .env.production --target production',
     load: async () => (await import('./env.ts')).importCommand,
   },
   {
-    words: 'env export',
+    name: 'env export',
     summary: 'Print the variables of a target as .env text, with decrypted values',
     arguments: [project],
     options: {
-      target: { ...target, about: `whose variables: ${target.about}` },
+      target: { ...target, description: `whose variables: ${target.description}` },
       'git-branch': gitBranch,
-      out: { value: 'file', about: 'write them to a file (mode 0600) instead of printing them', isFile: true },
+      out: { value: 'file', description: 'write them to a file (mode 0600) instead of printing them', isFile: true },
       team,
     },
     details: TOKEN,
@@ -193,39 +196,42 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./env.ts')).exportCommand,
   },
   {
-    words: 'import',
+    name: 'import',
     summary: 'Copy projects, variables, domains and more from another server that speaks this API',
     options: {
-      from: { value: 'address', required: true, about: 'of the API there, such as https://api.example.com' },
-      token: { value: 'token', about: 'of the API there; others see it in the list of processes: see --token-file' },
+      from: { value: 'address', required: true, description: 'of the API there, such as https://api.example.com' },
+      token: {
+        value: 'token',
+        description: 'of the API there; others see it in the list of processes: see --token-file',
+      },
       'token-file': {
         value: 'file',
-        about: 'a file that contains only the token; - for stdin',
+        description: 'a file that contains only the token; - for stdin',
         isFile: true,
       },
-      team: { value: 'id or slug', about: 'the team there; without it, the personal account of the token' },
-      'to-team': { value: 'id or slug', about: 'the team here; default: the one with the same name' },
-      projects: { value: 'a,b', about: 'only these projects, and nothing else of the account' },
-      'dry-run': { about: 'show the plan without running it' },
-      yes: { about: 'do not prompt for confirmation' },
+      team: { value: 'id or slug', description: 'the team there; without it, the personal account of the token' },
+      'to-team': { value: 'id or slug', description: 'the team here; default: the one with the same name' },
+      projects: { value: 'a,b', description: 'only these projects, and nothing else of the account' },
+      'dry-run': { description: 'show the plan without running it' },
+      yes: { description: 'do not prompt for confirmation' },
     },
     details: `It shows its plan first. Identical data is skipped, and nothing is removed: run it again after an interruption. See docs/moving-in.md. ${TOKEN}`,
     example: 'berth import --from https://api.example.com --token-file there.token --team acme --dry-run',
     load: async () => (await import('./import/import.ts')).importAccount,
   },
   {
-    words: 'export',
+    name: 'export',
     summary: 'Write the projects, variables and domains of an account into a directory of JSON and .env files',
-    arguments: [{ name: 'folder', about: 'a new or an empty one', isFile: true }],
-    options: { team: { value: 'id or slug', about: 'whose; without it, the personal account of the token' } },
+    arguments: [{ name: 'folder', description: 'a new or an empty one', isFile: true }],
+    options: { team: { value: 'id or slug', description: 'whose; without it, the personal account of the token' } },
     details: `The .env files contain decrypted values, and only you can read them (mode 0600). ${TOKEN}`,
     example: 'berth export acme-2026-11-22 --team acme',
     load: async () => (await import('./export.ts')).exportAccount,
   },
   {
-    words: 'completion',
+    name: 'completion',
     summary: 'Print a shell completion script for these commands',
-    arguments: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
+    arguments: [{ name: 'shell', description: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
     example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
     load: async () => (await import('../command-line/completion.ts')).completionOf(COMMANDS),
   },

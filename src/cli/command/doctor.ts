@@ -61,8 +61,8 @@ async function deploy(config: Config, name: string, progress: ProgressBar): Prom
   const began = performance.now()
   for (;;) {
     const passedMs = performance.now() - began
-    const most = seen.readyState === 'QUEUED' ? MAX_QUEUED_MS : MAX_BUILD_MS
-    if (['READY', 'ERROR', 'CANCELED'].includes(seen.readyState) || passedMs > most) return seen
+    const max = seen.readyState === 'QUEUED' ? MAX_QUEUED_MS : MAX_BUILD_MS
+    if (['READY', 'ERROR', 'CANCELED'].includes(seen.readyState) || passedMs > max) return seen
     progress.show(seen.readyState.toLowerCase(), passedMs, MAX_BUILD_MS)
     await sleep(POLL_MS)
     seen = (await ask(config, 'GET', `/v13/deployments/${seen.id}`)) as Deployment

@@ -48,15 +48,15 @@ async function writeProject(here: Server, folder: string, whole: ProjectData): P
   writeJson(join(folder, 'project.json'), { project: settings, environments, variables: named, domains })
   const files = new Map<string, { values: Record<string, string>; omitted: string[] }>()
   const left: string[] = []
-  for (const one of variables) {
-    const value = await readServerValue(here, project.name, one)
-    for (const place of environmentLabels(one, slugs)) {
+  for (const variable of variables) {
+    const value = await readServerValue(here, project.name, variable)
+    for (const place of environmentLabels(variable, slugs)) {
       const file = files.get(place) ?? { values: {}, omitted: [] }
       files.set(place, file)
-      if (value === undefined) file.omitted.push(one.key)
-      else file.values[one.key] = value
+      if (value === undefined) file.omitted.push(variable.key)
+      else file.values[variable.key] = value
       const reason = value === undefined ? 'its value cannot be read' : reasonLeftOut(value)
-      if (reason !== undefined) left.push(`${project.name}: ${one.key} is left out of ${place}.env: ${reason}`)
+      if (reason !== undefined) left.push(`${project.name}: ${variable.key} is left out of ${place}.env: ${reason}`)
     }
   }
   for (const [place, { values, omitted }] of files)

@@ -16,15 +16,15 @@ export type Outputs = { stdout: Writable & { isTTY?: boolean }; stderr: Writable
 
 /** Runs a command and returns the exit code; undefined while the service runs. Errors go to stderr, as JSON with `--json`. */
 export async function runCommand(
-  words: readonly string[],
+  tokens: readonly string[],
   env: NodeJS.ProcessEnv,
   outputs: Outputs = process,
 ): Promise<number | undefined> {
-  const isJson = words.includes('--json')
+  const isJson = tokens.includes('--json')
   // The write callback reports errors. Without listeners, a full or closed stream would end the process with a stack trace.
   for (const out of [outputs.stdout, outputs.stderr]) out.on('error', () => {})
   try {
-    const args = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
+    const args = tokens.filter((word, at) => word !== '--json' || tokens.lastIndexOf('--', at) >= 0)
     const help = args[0] === '--version' ? VERSION : helpWanted(args)
     if (help !== undefined) return await write(outputs, help)
     const { command, rest } = findCommand(COMMANDS, args)
@@ -35,16 +35,16 @@ export async function runCommand(
 }
 
 /** `--help` alone or after a command or group; `help` in front is equal. */
-function helpWanted(words: readonly string[]): string | undefined {
-  const [first = ''] = words
-  const asks = first === 'help' || words.includes('--help') || words.includes('-h')
+function helpWanted(tokens: readonly string[]): string | undefined {
+  const [first = ''] = tokens
+  const asks = first === 'help' || tokens.includes('--help') || tokens.includes('-h')
   if (!asks) return undefined
-  const named = words.filter((word) => word !== 'help' && !word.startsWith('-'))
-  const command = COMMANDS.filter((one) => one.words.split(' ').every((word, at) => named[at] === word)).at(-1)
+  const named = tokens.filter((word) => word !== 'help' && !word.startsWith('-'))
+  const command = COMMANDS.filter((one) => one.name.split(' ').every((word, at) => named[at] === word)).at(-1)
   if (command !== undefined) return helpOf(command)
   const group = groupOf(COMMANDS, named)
   if (group.length < named.length) findCommand(COMMANDS, named)
-  return helpOfMany(COMMANDS.filter((one) => `${one.words} `.startsWith(group.map((word) => `${word} `).join(''))))
+  return helpOfMany(COMMANDS.filter((one) => `${one.name} `.startsWith(group.map((word) => `${word} `).join(''))))
 }
 
 async function runOne(

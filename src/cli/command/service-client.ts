@@ -111,12 +111,12 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
 const MAX_METADATA = 64 * 1024
 
 /** The text of a response; throws above the limit. */
-async function textWithin(answer: Response, most: number): Promise<string> {
+async function textWithin(answer: Response, max: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of answer.body ?? []) {
     bytes += piece.length
-    if (bytes > most) throw new Error('the answer is too long')
+    if (bytes > max) throw new Error('the answer is too long')
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

@@ -17,8 +17,8 @@ import { action, formErrorNotice } from '../action.ts'
 import { button, cardTitle, confirmedButton, dangerCard, oneTimeSecret, paginationLinks } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
 import { appPath } from './apps.ts'
@@ -48,12 +48,12 @@ export const appScreens: readonly Screen[] = [
     path: `${ONE}/change`,
     name: 'consoleUpdateApp',
     form: ChangedApp,
-    asks: 'updateIntegration',
-    shows: ['getIntegration'],
-    wish: (input) => ({ ...app(input), body: bodyOfApp(input.form) }),
+    calls: 'updateIntegration',
+    renderCalls: ['getIntegration'],
+    request: (input) => ({ ...app(input), body: bodyOfApp(input.form) }),
     changes: [],
-    to: toOne,
-    again: showChange,
+    next: toOne,
+    renderErrors: showChange,
   }),
   consoleScreen({
     method: 'GET',
@@ -67,41 +67,41 @@ export const appScreens: readonly Screen[] = [
     path: `${ONE}/secrets`,
     name: 'consoleCreateAppSecret',
     form: Nothing,
-    asks: 'createIntegrationSecret',
-    shows: ['getIntegration'],
+    calls: 'createIntegrationSecret',
+    renderCalls: ['getIntegration'],
     fresh: true,
-    wish: app,
-    to: (made, input, ctx) => showSecret(ctx, made, input),
-    again: showNewSecret,
+    request: app,
+    next: (made, input, ctx) => showSecret(ctx, made, input),
+    renderErrors: showNewSecret,
   }),
   action({
     path: `${ONE}/secrets/:secretId/delete`,
     name: 'consoleDeleteAppSecret',
-    asks: 'deleteIntegrationSecret',
-    shows,
-    wish: ({ params }) => ({ params: { id: params.id!, secretId: params.secretId! } }),
-    to: toOne,
-    again: showAgain,
+    calls: 'deleteIntegrationSecret',
+    renderCalls: shows,
+    request: ({ params }) => ({ params: { id: params.id!, secretId: params.secretId! } }),
+    next: toOne,
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/delete`,
     name: 'consoleDeleteApp',
-    asks: 'deleteIntegration',
-    shows,
-    wish: app,
-    to: (_, { params }) => accountPath({ slug: params.slug! }, 'apps'),
-    again: showAgain,
+    calls: 'deleteIntegration',
+    renderCalls: shows,
+    request: app,
+    next: (_, { params }) => accountPath({ slug: params.slug! }, 'apps'),
+    renderErrors: showAgain,
   }),
 ]
 
-function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
-  return showApp(ctx, { ...input, query: {} }, refused)
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
+  return showApp(ctx, { ...input, query: {} }, error)
 }
 
-async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, refused?: Refused) {
+async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
-  const found = await ctx.ask<Static<typeof InstallationsOf>>('getIntegrationInstallations', {
+  const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const found = await ctx.callRoute<Static<typeof InstallationsOf>>('getIntegrationInstallations', {
     account,
     params: { id: one.id },
     query: { limit: String(PAGE), until: query.until },
@@ -114,7 +114,7 @@ async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
       title: toSingleLine(one.name),
       within: [],
       body: html`<div class="head"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="btn" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
@@ -168,16 +168,16 @@ ${dataTable(
   ['State', 'Account', 'Installation', 'Projects', 'Installed'],
   rows.map(
     (
-      one,
-    ) => html`<tr><td>${one.disabledAt === null ? state('good', 'Active') : state('bad', 'Disabled')}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
-<td>${one.projectSelection === 'all' ? 'All' : 'Selected'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
+      row,
+    ) => html`<tr><td>${row.disabledAt === null ? state('good', 'Active') : state('bad', 'Disabled')}</td><td><code>${row.ownerId}</code></td><td><code>${row.id}</code></td>
+<td>${row.projectSelection === 'all' ? 'All' : 'Selected'}</td><td>${relativeTime(row.createdAt, now)}</td></tr>`,
   ),
 )}`
 }
 
-async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
   return consolePage(
     ctx,
     { account, tab: 'apps' },
@@ -185,9 +185,9 @@ async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
       title: `Edit ${toSingleLine(one.name)}`,
       within: [[toSingleLine(one.name), appPath(account, one.id)]],
       body: html`<div class="head"><h1>Edit app</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
-${editFields(ctx, refused, (refused) => appFields(one, refused))}
+${editFields(ctx, error, (error) => appFields(one, error))}
 <p class="soft small">Additional access takes effect on an account after its owner confirms it.</p>
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p>
 </form>`,
@@ -195,9 +195,9 @@ ${editFields(ctx, refused, (refused) => appFields(one, refused))}
   )
 }
 
-async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
   return consolePage(
     ctx,
     { account, tab: 'apps' },
@@ -205,7 +205,7 @@ async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refu
       title: 'Replace secret',
       within: [[toSingleLine(one.name), appPath(account, one.id)]],
       body: html`<div class="head"><h1>Replace client secret</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
 <p>Create a second secret, configure your app with it, then revoke the first. Both work until you revoke one.</p>
 <p class="line"><button class="btn primary">Create second secret</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p></form>`,

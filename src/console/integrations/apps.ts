@@ -13,8 +13,8 @@ import {
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { oneTimeSecret, paginationLinks } from '../controls.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, NewApp } from './app-form.ts'
 
@@ -36,11 +36,11 @@ export const appListScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'consoleRegisterApp',
     form: NewApp,
-    asks: 'createIntegration',
-    shows: [],
-    wish: ({ form }) => ({ body: { slug: form.slug.trim(), ...bodyOfApp(form) } }),
-    to: (made, input, ctx) => showMade(ctx, made, input),
-    again: showNewApp,
+    calls: 'createIntegration',
+    renderCalls: [],
+    request: ({ form }) => ({ body: { slug: form.slug.trim(), ...bodyOfApp(form) } }),
+    next: (made, input, ctx) => showMade(ctx, made, input),
+    renderErrors: showNewApp,
   }),
 ]
 
@@ -51,7 +51,7 @@ export function appPath(account: Pick<OwnAccount, 'slug'>, id: string, section =
 
 async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
   const account = await findAccountOfPath(ctx, params)
-  const { integrations, pagination } = await ctx.ask<Static<typeof IntegrationList>>('getIntegrations', {
+  const { integrations, pagination } = await ctx.callRoute<Static<typeof IntegrationList>>('getIntegrations', {
     account,
     query: { limit: String(PAGE), until: query.until },
   })
@@ -62,7 +62,7 @@ async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<t
     {
       title: 'Apps',
       body: html`<div class="head"><h1>Apps</h1>${isOwner && html`<a class="btn primary" href="${accountPath(account, 'apps/new')}">Register app</a>`}</div>
-${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((one) => card(account, one, ctx.now))}</ul>`}
+${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((integration) => card(account, integration, ctx.now))}</ul>`}
 ${paginationLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
     },
   )
@@ -80,7 +80,7 @@ function card(account: OwnAccount, one: Integration, now: number): Html {
 <p class="soft small">${one.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${relativeTime(one.updatedAt, now)}</p></li>`
 }
 
-async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   return consolePage(
     ctx,
@@ -88,11 +88,11 @@ async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     {
       title: 'Register app',
       body: html`<div class="head"><h1>Register app</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
-${appFields(undefined, refused)}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${appFields(undefined, error)}
 <p class="line"><button class="btn primary">Register app</button><a class="btn" href="${accountPath(account, 'apps')}">Cancel</a></p>
 </form>`,
     },

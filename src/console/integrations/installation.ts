@@ -19,8 +19,8 @@ import type { Project, ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/integrations'
@@ -47,33 +47,33 @@ export const installedIntegrationScreens: readonly Screen[] = [
     path: `${ONE}/projects`,
     name: 'consoleAddInstallationProject',
     form: ProjectToAdd,
-    asks: 'setConfigurationProject',
-    shows,
-    names: { projectId: 'project' },
-    wish: ({ params, form }) => ({
+    calls: 'setConfigurationProject',
+    renderCalls: shows,
+    fieldNames: { projectId: 'project' },
+    request: ({ params, form }) => ({
       params: { id: params.id!, projectId: form.project.trim() || '-' },
       body: { allowed: true },
     }),
-    to: toOne,
-    again: showOne,
+    next: toOne,
+    renderErrors: showOne,
   }),
   action({
     path: `${ONE}/projects/:projectId/remove`,
     name: 'consoleRemoveInstallationProject',
-    asks: 'setConfigurationProject',
-    shows,
-    wish: ({ params }) => ({ params: { id: params.id!, projectId: params.projectId! }, body: { allowed: false } }),
-    to: toOne,
-    again: showOne,
+    calls: 'setConfigurationProject',
+    renderCalls: shows,
+    request: ({ params }) => ({ params: { id: params.id!, projectId: params.projectId! }, body: { allowed: false } }),
+    next: toOne,
+    renderErrors: showOne,
   }),
   action({
     path: `${ONE}/uninstall`,
     name: 'consoleUninstall',
-    asks: 'deleteConfiguration',
-    shows,
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: (_, { params }) => accountPath({ slug: params.slug! }, 'integrations'),
-    again: showOne,
+    calls: 'deleteConfiguration',
+    renderCalls: shows,
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: (_, { params }) => accountPath({ slug: params.slug! }, 'integrations'),
+    renderErrors: showOne,
   }),
 ]
 
@@ -83,7 +83,10 @@ function onePath(account: Pick<OwnAccount, 'slug'>, id: string): string {
 
 async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const installations = await ctx.ask<Configuration[]>('getConfigurations', { account, query: { view: 'account' } })
+  const installations = await ctx.callRoute<Configuration[]>('getConfigurations', {
+    account,
+    query: { view: 'account' },
+  })
   return consolePage(
     ctx,
     { account, tab: 'integrations' },
@@ -91,7 +94,7 @@ async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
       title: 'Integrations',
       images: originsOf(installations),
       body: html`<div class="head"><h1>Integrations</h1></div>
-${installations.length === 0 ? nothing() : html`<ul class="grid">${installations.map((one) => card(account, one, ctx.now))}</ul>`}`,
+${installations.length === 0 ? nothing() : html`<ul class="grid">${installations.map((installation) => card(account, installation, ctx.now))}</ul>`}`,
     },
   )
 }
@@ -124,10 +127,10 @@ function originsOf(installations: readonly Configuration[]): string {
   return [...new Set(origins)].join(' ')
 }
 
-async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Configuration>('getConfiguration', { account, params: { id: params.id! } })
-  const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', {
+  const one = await ctx.callRoute<Configuration>('getConfiguration', { account, params: { id: params.id! } })
+  const { projects } = await ctx.callRoute<Static<typeof ProjectList>>('getProjects', {
     account,
     query: { limit: String(NAMED) },
   })
@@ -141,7 +144,7 @@ async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refus
       within: [],
       images: originsOf([one]),
       body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${notices(account, one)}
 <section class="card in stack"><h2>Installation</h2>
 <dl class="facts">
@@ -151,7 +154,7 @@ ${notices(account, one)}
 <dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 <section class="card in stack"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
-${projectsSection(ctx, account, one, projects, refused)}
+${projectsSection(ctx, account, one, projects, error)}
 ${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
     },
   )
@@ -177,7 +180,7 @@ function projectsSection(
   account: OwnAccount,
   one: Configuration,
   known: readonly Project[],
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
   if (one.projects === undefined)
     return html`<section class="card in stack"><h2>Projects</h2><p>All projects, present and future.</p></section>`
@@ -199,7 +202,7 @@ ${
 ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
-${field('project', 'Add a project', { required: true, refused, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
+${field('project', 'Add a project', { required: true, error, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
 <p class="line"><button class="btn primary">Add project</button></p></form>`
 }</section>`
 }

@@ -1,5 +1,5 @@
 /** TABLE Validator messages (platform/http/validate.ts) and their form messages. `$1`: the field or number. docs/console.md: UI text. */
-const WORDS: readonly (readonly [sentence: RegExp, words: string])[] = [
+const MESSAGES: readonly (readonly [sentence: RegExp, words: string])[] = [
   [/missing required property (`[^`]+`)/, '$1 is missing'],
   [/should NOT have fewer than 1 characters/, 'is empty'],
   [/should NOT have fewer than (\d+) characters/, 'should have at least $1 characters'],
@@ -16,5 +16,5 @@ const WORDS: readonly (readonly [sentence: RegExp, words: string])[] = [
 /** Returns a validation message in the words of the form; other messages unchanged. */
 export function userMessage(message: string): string {
   if (!message.startsWith('Invalid request: ')) return message
-  return WORDS.reduce((said, [sentence, words]) => said.replace(sentence, words), message)
+  return MESSAGES.reduce((said, [sentence, words]) => said.replace(sentence, words), message)
 }

@@ -11,7 +11,8 @@ export function usernameFor(email: string): string {
   return local
     .slice(0, 48)
     .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replaceAll(/^[._-]+|[._-]+$/g, '')
+    .replace(/^[._-]+/, '')
+    .replace(/(?<![._-])[._-]+$/, '')
 }
 
 /** Returns the page on which an operator creates the account of an address. */

@@ -18,7 +18,7 @@ export async function readUserNames(
   const names = new Map([[ctx.user.userId, 'you']])
   const others = [...new Set(ids)].filter((id) => !names.has(id)).slice(0, MAX_PEOPLE)
   if (account.kind !== 'team' || others.length === 0) return names
-  const { members } = await ctx.ask<Static<typeof MemberList>>('getTeamMembers', {
+  const { members } = await ctx.callRoute<Static<typeof MemberList>>('getTeamMembers', {
     account,
     params: { idOrSlug: account.id },
     query: { filterByUserIds: others.join(','), limit: String(MAX_PEOPLE) },

@@ -63,9 +63,9 @@ async function exportAudit(ctx: ConsoleCtx, { query }: ScreenInput<Period>) {
   let after: string | undefined
   for (let pages = 0; pages === 0 || after !== undefined; pages++) {
     if (pages === FILE_PAGES) refuse('bad_request', TOO_LONG)
-    const page = await ctx.ask<Static<typeof AuditExport>>('operatorExportAudit', { query: { ...bounds, after } })
+    const page = await ctx.callRoute<Static<typeof AuditExport>>('operatorExportAudit', { query: { ...bounds, after } })
     if (pages === 0) lines.push(JSON.stringify({ format: 'berth-audit-export', version: 1, previous: page.previous }))
-    lines.push(...page.entries.map((one) => JSON.stringify(one)))
+    lines.push(...page.entries.map((entry) => JSON.stringify(entry)))
     after = page.next?.toString()
   }
   const fileName = ['audit', query.from, query.to].filter(Boolean).join('-')

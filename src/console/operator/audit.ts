@@ -58,7 +58,7 @@ function typeChoices(chosen: string | undefined): Choice[] {
 async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>): Promise<Page> {
   const { account, actor, type, from, to, until } = query
   const { since, until: end } = periodOf(query)
-  const { entries, pagination } = await ctx.ask<Static<typeof AuditList>>('operatorListAudit', {
+  const { entries, pagination } = await ctx.callRoute<Static<typeof AuditList>>('operatorListAudit', {
     query: {
       limit: ROWS,
       accountId: account?.trim() || undefined,
@@ -88,9 +88,9 @@ ${dataTable(
   ['When', 'Who', 'What', 'Account', 'Fields'],
   entries.map(
     (
-      one,
-    ) => html`<tr><td>${relativeAndExactTime(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
-<td>${auditMessage(one.type, one.subjectId === null ? undefined : show(one.subjectId))}<br><span class="soft small">${one.type}</span></td><td>${one.accountId && show(one.accountId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
+      entry,
+    ) => html`<tr><td>${relativeAndExactTime(entry.at, ctx.now)}</td><td>${entry.actor.kind !== 'user' && entry.actor.id !== entry.actor.kind && html`${entry.actor.kind} `}${show(entry.actor.id)}</td>
+<td>${auditMessage(entry.type, entry.subjectId === null ? undefined : show(entry.subjectId))}<br><span class="soft small">${entry.type}</span></td><td>${entry.accountId && show(entry.accountId)}</td><td class="small">${entry.fields.join(', ')}</td></tr>`,
   ),
   { none: 'No entries match these filters.' },
 )}
@@ -105,7 +105,7 @@ function pathOf({ kind }: AuditTarget, id: string): string | undefined {
 }
 
 async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof VerifyQuery>>): Promise<Page> {
-  const found = await ctx.ask<Static<typeof AuditVerification>>('operatorVerifyAudit', {
+  const found = await ctx.callRoute<Static<typeof AuditVerification>>('operatorVerifyAudit', {
     query: { head: query.head || undefined },
   })
   const { verified, entries, head, unlinked, late, firstBroken } = found

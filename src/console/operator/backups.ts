@@ -8,7 +8,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, heading } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
 
@@ -29,33 +29,33 @@ export const backupScreens: readonly Screen[] = [
   action({
     path: LIST,
     name: 'consoleMakeBackup',
-    asks: 'operatorMakeBackup',
-    shows: LISTS,
-    wish: () => ({}),
-    to: () => LIST,
-    again: (ctx, _, refused) => showBackups(ctx, refused),
+    calls: 'operatorMakeBackup',
+    renderCalls: LISTS,
+    request: () => ({}),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showBackups(ctx, error),
     fresh: true,
   }),
   action<typeof Check>({
     path: `${LIST}/verify`,
     name: 'consoleVerifyBackup',
     form: Check,
-    asks: 'operatorVerifyBackup',
-    shows: LISTS,
-    wish: ({ form: { place, name } }) => ({ body: { place: place || undefined, name: name || undefined } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showBackups(ctx, refused),
+    calls: 'operatorVerifyBackup',
+    renderCalls: LISTS,
+    request: ({ form: { place, name } }) => ({ body: { place: place || undefined, name: name || undefined } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showBackups(ctx, error),
     fresh: true,
   }),
 ]
 
-async function showBackups(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
-  const { backups, runningSince, failed } = await ctx.ask<Static<typeof BackupList>>('operatorListBackups')
-  const recorded = await ctx.ask<Known>('operatorListKnownBackups')
+async function showBackups(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
+  const { backups, runningSince, failed } = await ctx.callRoute<Static<typeof BackupList>>('operatorListBackups')
+  const recorded = await ctx.callRoute<Known>('operatorListKnownBackups')
   return operatorPage(ctx, 'backups', {
     title: 'Backups',
     body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Create backup', { look: 'primary' }))}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${runningSince !== null && note('info', html`A backup started ${relativeTime(runningSince, ctx.now)} and is in progress. <a href="${LIST}">Refresh</a>`, { role: 'status' })}
 ${failed && note('bad', html`The backup that started ${relativeTime(failed.at, ctx.now)} failed: ${failed.message}`)}
 ${schedule(recorded.scheduled, ctx.now)}
@@ -66,8 +66,8 @@ ${dataTable(
   'Backups',
   ['File', 'Started', 'Size', 'Rows', 'Version', 'SHA-256'],
   backups.map(
-    (one) =>
-      html`<tr><td><code class="small">${one.name}</code></td><td>${relativeTime(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${one.rows}</td><td>${one.version}</td><td><code class="small">${one.sha256}</code></td></tr>`,
+    (backup) =>
+      html`<tr><td><code class="small">${backup.name}</code></td><td>${relativeTime(backup.begunAt, ctx.now)}</td><td>${bytes(backup.bytes)}</td><td>${backup.rows}</td><td>${backup.version}</td><td><code class="small">${backup.sha256}</code></td></tr>`,
   ),
   { none: 'No backups yet.' },
 )}`,

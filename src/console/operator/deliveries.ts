@@ -7,7 +7,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, heading, paginationLinks } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { DELIVERY_STATES, deliveryState } from '../webhooks/deliveries.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -34,11 +34,11 @@ export const operatorDeliveryScreens: readonly Screen[] = [
   action({
     path: `${LIST}/:id/replay`,
     name: 'consoleReplayDelivery',
-    asks: 'operatorReplayDelivery',
-    shows: ['operatorListDeliveries'],
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showDeliveries(ctx, { query: {} }, refused),
+    calls: 'operatorReplayDelivery',
+    renderCalls: ['operatorListDeliveries'],
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showDeliveries(ctx, { query: {} }, error),
     fresh: true,
   }),
 ]
@@ -46,25 +46,27 @@ export const operatorDeliveryScreens: readonly Screen[] = [
 async function showDeliveries(
   ctx: ConsoleCtx,
   { query }: Pick<ScreenInput<Query>, 'query'>,
-  refused?: Refused,
+  error?: FormError,
 ): Promise<Page> {
   const { status, until } = query
-  const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('operatorListDeliveries', {
+  const { deliveries, pagination } = await ctx.callRoute<Static<typeof DeliveryList>>('operatorListDeliveries', {
     query: { limit: ROWS, status: status || undefined, until },
   })
   return operatorPage(ctx, 'deliveries', {
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <nav aria-label="Status"><p class="line tight">${FILTERS.map(([value, words]) => html`<a class="btn small" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
 ${dataTable(
   'Deliveries',
   ['Event', 'State', 'Account', 'Endpoint', 'Created', 'Attempts', 'Actions'],
   deliveries.map(
-    (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${deliveryState(one)}</td>
-<td><code class="small">${one.accountId}</code></td><td><code class="small">${one.endpointId}</code></td>
-<td>${relativeTime(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Resend', { label: `Resend: ${one.id}` })}</td></tr>`,
+    (
+      delivery,
+    ) => html`<tr><td>${delivery.type}<br><code class="small">${delivery.id}</code></td><td>${deliveryState(delivery)}</td>
+<td><code class="small">${delivery.accountId}</code></td><td><code class="small">${delivery.endpointId}</code></td>
+<td>${relativeTime(delivery.createdAt, ctx.now)}</td><td>${attemptsOf(delivery, ctx.now)}</td>
+<td class="act">${button(ctx, `${operatorPath('deliveries', delivery.id)}/replay`, 'Resend', { label: `Resend: ${delivery.id}` })}</td></tr>`,
   ),
   { none: 'No deliveries yet.' },
 )}
@@ -75,7 +77,7 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 function attemptsOf({ attempts }: Delivery, now: number): Html {
   if (attempts.length === 0) return html`None yet`
   return html`<details><summary>${attempts.length}</summary><ol>${attempts.map(
-    (one) =>
-      html`<li>${relativeTime(one.at, now)}: ${one.statusCode === null ? one.error : `status ${one.statusCode}`} after ${one.durationMs} ms${one.response && html`<pre>${one.response}</pre>`}</li>`,
+    (attempt) =>
+      html`<li>${relativeTime(attempt.at, now)}: ${attempt.statusCode === null ? attempt.error : `status ${attempt.statusCode}`} after ${attempt.durationMs} ms${attempt.response && html`<pre>${attempt.response}</pre>`}</li>`,
   )}</ol></details>`
 }

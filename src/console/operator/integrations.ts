@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { action, formErrorNotice } from '../action.ts'
 import { confirmedButton, heading, paginationLinks } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
@@ -26,11 +26,11 @@ export const integrationScreens: readonly Screen[] = [
   action({
     path: `${LIST}/:id/delete`,
     name: 'consoleOperatorDeleteIntegration',
-    asks: 'operatorDeleteIntegration',
-    shows: ['operatorListIntegrations'],
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showIntegrations(ctx, { query: {} }, refused),
+    calls: 'operatorDeleteIntegration',
+    renderCalls: ['operatorListIntegrations'],
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showIntegrations(ctx, { query: {} }, error),
     fresh: true,
   }),
 ]
@@ -38,24 +38,24 @@ export const integrationScreens: readonly Screen[] = [
 async function showIntegrations(
   ctx: ConsoleCtx,
   { query }: Pick<ScreenInput<Query>, 'query'>,
-  refused?: Refused,
+  error?: FormError,
 ): Promise<Page> {
-  const { integrations, pagination } = await ctx.ask<Static<typeof IntegrationList>>('operatorListIntegrations', {
+  const { integrations, pagination } = await ctx.callRoute<Static<typeof IntegrationList>>('operatorListIntegrations', {
     query: { limit: ROWS, until: query.until },
   })
   return operatorPage(ctx, 'integrations', {
     title: 'Integrations',
     body: html`${heading('Integrations')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${dataTable(
   'Integrations',
   ['Name', 'Team', 'Permissions', 'Changed', 'Actions'],
   integrations.map(
     (
-      one,
-    ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
-<td>${one.scopes.length === 0 ? 'None' : one.scopes.join(', ')}</td><td>${relativeTime(one.updatedAt, ctx.now)}</td>
-<td class="act">${confirmedButton(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'small', asks: `Remove ${one.name}? All its installations end, with their tokens and webhooks.` })}</td></tr>`,
+      integration,
+    ) => html`<tr><td>${integration.name}<br><code class="small">${integration.slug}</code></td><td><a href="${operatorPath('teams', integration.teamId)}"><code class="small">${integration.teamId}</code></a></td>
+<td>${integration.scopes.length === 0 ? 'None' : integration.scopes.join(', ')}</td><td>${relativeTime(integration.updatedAt, ctx.now)}</td>
+<td class="act">${confirmedButton(ctx, `${operatorPath('integrations', integration.id)}/delete`, 'Remove', { label: `Remove: ${integration.name}`, look: 'small', asks: `Remove ${integration.name}? All its installations end, with their tokens and webhooks.` })}</td></tr>`,
   ),
   { none: 'No integrations registered.' },
 )}

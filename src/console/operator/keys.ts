@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/page
 import { action, formErrorNotice } from '../action.ts'
 import { confirmedButton, heading } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('keys')
@@ -24,41 +24,41 @@ export const keyScreens: readonly Screen[] = [
   action({
     path: `${LIST}/rotate`,
     name: 'consoleRotateKeys',
-    asks: 'operatorRotateKeys',
-    shows: ['operatorListKeys'],
-    wish: () => ({}),
-    to: () => LIST,
-    again: (ctx, _, refused) => showKeys(ctx, refused),
+    calls: 'operatorRotateKeys',
+    renderCalls: ['operatorListKeys'],
+    request: () => ({}),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showKeys(ctx, error),
     fresh: true,
   }),
   action({
     path: `${LIST}/:id/retire`,
     name: 'consoleRetireKey',
-    asks: 'operatorRetireKey',
-    shows: ['operatorListKeys'],
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showKeys(ctx, refused),
+    calls: 'operatorRetireKey',
+    renderCalls: ['operatorListKeys'],
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showKeys(ctx, error),
     fresh: true,
   }),
 ]
 
-async function showKeys(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
-  const { keys } = await ctx.ask<Static<typeof KeyList>>('operatorListKeys')
+async function showKeys(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
+  const { keys } = await ctx.callRoute<Static<typeof KeyList>>('operatorListKeys')
   return operatorPage(ctx, 'keys', {
     title: 'Keys',
     body: html`${heading('Keys', confirmedButton(ctx, `${LIST}/rotate`, 'Rotate root key', { look: 'primary' }))}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p>Root keys encrypt the keys of projects, which encrypt their variables. Rotation creates a new root key and rewraps the project keys.
 Back up the keyring afterwards: without it no value can be decrypted.</p>
 ${dataTable(
   'Root keys',
   ['Key', 'State', 'Wraps', 'Actions'],
   keys.map(
-    (one) => html`<tr><td><code>${one.id}</code></td>
-<td>${one.active ? state('good', 'Active') : state('idle', 'Older')}</td>
-<td>${one.references === 0 ? 'Nothing' : `Keys of ${one.references} projects`}</td>
-<td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'small', asks: 'It is deleted from the keyring. Backups from before the rotation need it, so keep a copy.' })}</td></tr>`,
+    (key) => html`<tr><td><code>${key.id}</code></td>
+<td>${key.active ? state('good', 'Active') : state('idle', 'Older')}</td>
+<td>${key.references === 0 ? 'Nothing' : `Keys of ${key.references} projects`}</td>
+<td class="act">${!key.active && key.references === 0 && confirmedButton(ctx, `${operatorPath('keys', key.id)}/retire`, 'Retire', { label: `Retire: ${key.id}`, look: 'small', asks: 'It is deleted from the keyring. Backups from before the rotation need it, so keep a copy.' })}</td></tr>`,
   ),
   { none: 'No keys.' },
 )}`,

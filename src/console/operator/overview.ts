@@ -8,7 +8,7 @@ import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { barChart, columnChart, sparkline } from '../charts.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
 import { CHECKS_PATH, OPEN_FRAME } from './system/health.ts'
@@ -28,11 +28,11 @@ export const overviewScreens: readonly Screen[] = [
   action({
     path: `${operatorPath('setup')}/:step`,
     name: 'consoleAcknowledgeSetup',
-    asks: 'operatorAcknowledgeSetup',
-    shows: SHOWN,
-    wish: ({ params }) => ({ params: { step: params.step! } }),
-    to: () => operatorPath(),
-    again: (ctx, _, refused) => showOverview(ctx, refused),
+    calls: 'operatorAcknowledgeSetup',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { step: params.step! } }),
+    next: () => operatorPath(),
+    renderErrors: (ctx, _, error) => showOverview(ctx, error),
     fresh: true,
   }),
 ]
@@ -47,15 +47,15 @@ const HOURS = 24
 
 type Numbers = Static<typeof Statistics>
 
-async function showOverview(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
-  const numbers = await ctx.ask<Numbers>('operatorGetStatistics')
-  const setup = await ctx.ask<Static<typeof Setup>>('operatorGetSetup')
+async function showOverview(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
+  const numbers = await ctx.callRoute<Numbers>('operatorGetStatistics')
+  const setup = await ctx.callRoute<Static<typeof Setup>>('operatorGetSetup')
   const { version, engine, node, startedAt, deliveries } = numbers
   return operatorPage(ctx, '', {
     title: 'Overview',
     body: html`<div class="head"><div class="grow"><h1>Overview</h1>
 <p class="sub"><span class="dots"><span>Berth ${version}</span><span>started ${relativeTime(startedAt, ctx.now)}</span><span>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}</span><span>Node.js ${node}</span></span></p></div></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${tiles(numbers, ctx.now)}
 ${setupList(ctx, setup)}
 ${deliveries.length >= FEWEST && html`<section class="card in stack"><h2>Deliveries in the last 24 hours</h2>${drawDeliveries(deliveries)}</section>`}

@@ -7,7 +7,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, type RenderForm } from '../action.ts'
 import { button, cardTitle, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { checkboxField } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { operatorPath } from './frame.ts'
 
 const Removal = Type.Object({
@@ -22,26 +22,26 @@ type Spec = {
   list: string
   name: string
   /** Route that removes, its path parameter, and the route of the page. */
-  asks: string
+  calls: string
   param: string
-  shows: string
-  again: RenderForm
+  renderCalls: string
+  renderErrors: RenderForm
 }
 
 /** Returns the screen that removes a user or team. docs/operations.md: User administration. Refuses: bad_request 400 (wrong name typed), and what the route refuses. */
-export function removalScreen({ list, name, asks, param, shows, again }: Spec): Screen {
+export function removalScreen({ list, name, calls, param, renderCalls, renderErrors }: Spec): Screen {
   return action<typeof Removal>({
     path: `${list}/:id/remove`,
     name,
     form: Removal,
-    asks,
-    shows: [shows],
-    wish: ({ params, form: { typed, called, force } }) => {
+    calls,
+    renderCalls: [renderCalls],
+    request: ({ params, form: { typed, called, force } }) => {
       if (typed !== called) refuse('bad_request', `Nothing was removed: \`typed\` must be the name, "${called}".`)
       return { params: { [param]: params.id! }, query: { force: force === undefined ? undefined : 'true' } }
     },
-    to: () => list,
-    again,
+    next: () => list,
+    renderErrors,
     fresh: true,
   })
 }
@@ -50,15 +50,15 @@ export function removalScreen({ list, name, asks, param, shows, again }: Spec): 
 export function removalForm(
   ctx: ConsoleCtx,
   path: string,
-  { called, goes, forced, refused }: { called: string; goes: string; forced: string; refused: Refused | undefined },
+  { called, goes, forced, error }: { called: string; goes: string; forced: string; error: FormError | undefined },
 ): Html {
-  const mine = refused !== undefined && 'called' in refused.typed ? refused : undefined
+  const mine = error !== undefined && 'called' in error.typed ? error : undefined
   return dangerCard(
     'Remove permanently',
     `${goes} You cannot undo this.`,
     html`<form method="post" action="${path}/remove">${csrfFields(ctx)}<input type="hidden" name="called" value="${called}">
 ${checkboxField('force', forced, false, mine)}
-${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
+${field('typed', `Type ${called} to confirm`, { error: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
 <p class="line"><button class="btn danger">Remove ${called}</button></p>
 </form>`,
   )

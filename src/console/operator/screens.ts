@@ -28,4 +28,4 @@ const screens: readonly Screen[] = [
   ...healthScreens,
 ]
 
-export const operatorScreens: readonly Screen[] = screens.map((one) => ({ ...one, operatorsOnly: true }))
+export const operatorScreens: readonly Screen[] = screens.map((screen) => ({ ...screen, operatorsOnly: true }))

@@ -15,7 +15,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen } from './removal.ts'
@@ -56,13 +56,13 @@ export const teamScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'consoleOperatorCreateTeam',
     form: NewTeam,
-    asks: 'operatorCreateTeam',
-    shows: [],
-    wish: ({ form: { slug, name, ownerId } }) => ({
+    calls: 'operatorCreateTeam',
+    renderCalls: [],
+    request: ({ form: { slug, name, ownerId } }) => ({
       body: { slug: slug.trim(), name: name.trim(), ownerId: ownerId.trim() },
     }),
-    to: ({ id }) => operatorPath('teams', id),
-    again: (ctx, _, refused) => showNew(ctx, refused),
+    next: ({ id }) => operatorPath('teams', id),
+    renderErrors: (ctx, _, error) => showNew(ctx, error),
     fresh: true,
   }),
   consoleScreen({
@@ -78,30 +78,30 @@ export const teamScreens: readonly Screen[] = [
     path: `${ONE}/plan`,
     name: 'consoleSetPlan',
     form: Plan,
-    asks: 'operatorUpdateAccount',
-    shows: ['operatorGetTeam'],
-    wish: ({ params, form: { plan, softBlocked, paymentMissing } }) => ({
+    calls: 'operatorUpdateAccount',
+    renderCalls: ['operatorGetTeam'],
+    request: ({ params, form: { plan, softBlocked, paymentMissing } }) => ({
       params: { accountId: params.id! },
       body: { plan, softBlocked: softBlocked === 'true', paymentMissing: paymentMissing === 'true' },
     }),
     changes: [],
-    to: (_, { params }) => operatorPath('teams', params.id!),
-    again: showTeam,
+    next: (_, { params }) => operatorPath('teams', params.id!),
+    renderErrors: showTeam,
     fresh: true,
   }),
   removalScreen({
     list: LIST,
     name: 'consoleRemoveTeam',
-    asks: 'operatorDeleteTeam',
+    calls: 'operatorDeleteTeam',
     param: 'teamId',
-    shows: 'operatorGetTeam',
-    again: showTeam,
+    renderCalls: 'operatorGetTeam',
+    renderErrors: showTeam,
   }),
 ]
 
 async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof ListQuery>>): Promise<Page> {
   const { search, until } = query
-  const { teams, pagination } = await ctx.ask<Static<typeof OperatorTeamList>>('operatorListTeams', {
+  const { teams, pagination } = await ctx.callRoute<Static<typeof OperatorTeamList>>('operatorListTeams', {
     query: { limit: ROWS, search: search || undefined, until },
   })
   return operatorPage(ctx, 'teams', {
@@ -112,8 +112,8 @@ ${dataTable(
   'Teams',
   ['Team', 'Name', 'Plan', 'Created'],
   teams.map(
-    (one) =>
-      html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${relativeTime(one.createdAt, ctx.now)}</td></tr>`,
+    (team) =>
+      html`<tr><td><a href="${operatorPath('teams', team.id)}">${team.slug}</a></td><td>${team.name}</td><td>${team.plan}</td><td>${relativeTime(team.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `No teams match “${search}”.` : 'No teams yet.' },
 )}
@@ -121,29 +121,29 @@ ${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
-function showNew(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+function showNew(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'teams', {
     title: 'New team',
     body: html`${heading('New team')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/new">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: plain })}
-${field('name', 'Name', { required: true, refused, attributes: html` autocomplete="off"` })}
-${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email of the first owner.', attributes: plain })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: plain })}
+${field('name', 'Name', { required: true, error, attributes: html` autocomplete="off"` })}
+${field('ownerId', 'Owner', { required: true, error, hint: 'Username or email of the first owner.', attributes: plain })}
 <p class="line"><button class="btn primary">Create team</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })
 }
 
-async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, refused?: Refused): Promise<Page> {
-  const team = await ctx.ask<Static<typeof TeamDetails>>('operatorGetTeam', { params: { teamId: params.id! } })
+async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, error?: FormError): Promise<Page> {
+  const team = await ctx.callRoute<Static<typeof TeamDetails>>('operatorGetTeam', { params: { teamId: params.id! } })
   return operatorPage(ctx, 'teams', {
     title: team.slug,
     within: [],
     body: html`${heading(team.slug)}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <section class="card in stack"><dl class="facts">
 <dt>Name</dt><dd>${team.name}</dd>
 <dt>ID</dt><dd>${copyable(team.id, 'id')}</dd>
@@ -156,15 +156,15 @@ ${dataTable(
   'Members',
   ['Username', 'Email', 'Role'],
   team.members.map(
-    (one) =>
-      html`<tr><td><a href="${operatorPath('people', one.userId)}">${one.username}</a></td><td>${one.email}</td><td>${sentenceCase(one.role)}</td></tr>`,
+    (member) =>
+      html`<tr><td><a href="${operatorPath('people', member.userId)}">${member.username}</a></td><td>${member.email}</td><td>${sentenceCase(member.role)}</td></tr>`,
   ),
   { none: 'No members.' },
 )}
 <form class="card in stack form" method="post" action="${operatorPath('teams', team.id)}/plan">${cardTitle('Plan', 'What the team can use, and whether it is blocked.')}
 ${editFields(
   ctx,
-  refused,
+  error,
   () => html`<div class="field"><label for="plan">Plan</label>
 <select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select></div>
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> Blocked: nothing can be created</label>
@@ -176,7 +176,7 @@ ${removalForm(ctx, operatorPath('teams', team.id), {
   called: team.slug,
   goes: 'Its members lose access. Its apps and installations are removed.',
   forced: `Also remove its projects (${team.projectCount})`,
-  refused,
+  error,
 })}`,
   })
 }

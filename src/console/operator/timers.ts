@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/page
 import { action, formErrorNotice } from '../action.ts'
 import { button, heading } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
@@ -25,30 +25,30 @@ export const timerScreens: readonly Screen[] = [
   action({
     path: `${LIST}/:name/run`,
     name: 'consoleRunTimer',
-    asks: 'operatorRunTimer',
-    shows: ['operatorListTimers'],
-    wish: ({ params }) => ({ params: { name: params.name! }, body: {} }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showTimers(ctx, refused),
+    calls: 'operatorRunTimer',
+    renderCalls: ['operatorListTimers'],
+    request: ({ params }) => ({ params: { name: params.name! }, body: {} }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showTimers(ctx, error),
     fresh: true,
   }),
 ]
 
-async function showTimers(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
-  const { timers } = await ctx.ask<Static<typeof TimerList>>('operatorListTimers')
+async function showTimers(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
+  const { timers } = await ctx.callRoute<Static<typeof TimerList>>('operatorListTimers')
   return operatorPage(ctx, 'timers', {
     title: 'Timers',
     body: html`${heading('Timers')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p class="soft">Counts since this instance started.</p>
 ${dataTable(
   'Timers',
   ['Timer', 'Runs', 'Last run', 'Rows', 'Failures', 'Actions'],
   timers.map(
-    (one) => html`<tr><td>${one.name}</td><td>${every(one.periodMs)}</td>
-<td>${one.lastRunAt === null ? 'never' : relativeTime(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
-<td>${one.failures > 0 ? state('bad', String(one.failures)) : '0'}</td>
-<td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
+    (timer) => html`<tr><td>${timer.name}</td><td>${every(timer.periodMs)}</td>
+<td>${timer.lastRunAt === null ? 'never' : relativeTime(timer.lastRunAt, ctx.now)}</td><td>${timer.swept}</td>
+<td>${timer.failures > 0 ? state('bad', String(timer.failures)) : '0'}</td>
+<td class="act">${button(ctx, `${operatorPath('timers', timer.name)}/run`, 'Run now', { label: `Run now: ${timer.name}` })}</td></tr>`,
   ),
   { none: 'No timers.' },
 )}`,

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { action, formErrorNotice } from '../action.ts'
 import { button, heading, paginationLinks, searchForm } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import type { Refused } from '../refused.ts'
+import type { FormError } from '../form-error.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
@@ -26,11 +26,11 @@ export const tokenScreens: readonly Screen[] = [
   action({
     path: `${LIST}/:id/end`,
     name: 'consoleEndToken',
-    asks: 'operatorDeleteToken',
-    shows: ['operatorListTokens'],
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showTokens(ctx, { query: {} }, refused),
+    calls: 'operatorDeleteToken',
+    renderCalls: ['operatorListTokens'],
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showTokens(ctx, { query: {} }, error),
     fresh: true,
   }),
 ]
@@ -38,10 +38,10 @@ export const tokenScreens: readonly Screen[] = [
 async function showTokens(
   ctx: ConsoleCtx,
   { query }: Pick<ScreenInput<Query>, 'query'>,
-  refused?: Refused,
+  error?: FormError,
 ): Promise<Page> {
   const { search, until } = query
-  const { tokens, pagination } = await ctx.ask<Static<typeof TokenList>>('operatorListTokens', {
+  const { tokens, pagination } = await ctx.callRoute<Static<typeof TokenList>>('operatorListTokens', {
     query: { limit: ROWS, search: search || undefined, until },
   })
   const installations = await findInstallations(
@@ -51,18 +51,18 @@ async function showTokens(
   return operatorPage(ctx, 'tokens', {
     title: 'Tokens',
     body: html`${heading('Tokens')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${searchForm(LIST, 'Search tokens by name or user', 'Name or user', search)}
 ${dataTable(
   'Tokens',
   ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Created', 'Actions'],
   tokens.map(
-    (one) => html`<tr><td>${one.name ?? 'No name'}<br><code class="small">${one.id}</code></td>
-<td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : ownerOf(one.configurationId, installations)}</td>
-<td>${one.scopes === null ? 'Full access' : one.scopes.length === 0 ? 'None' : one.scopes.join(', ')}</td>
-<td>${lastUsedLabel(one.lastUsedAt, one.createdAt, ctx.now)}</td>
-<td>${one.expiresAt === null ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'Revoke', { label: `Revoke: ${one.name ?? one.id}` })}</td></tr>`,
+    (token) => html`<tr><td>${token.name ?? 'No name'}<br><code class="small">${token.id}</code></td>
+<td>${token.configurationId === null ? html`<a href="${operatorPath('people', token.userId)}">${token.username ?? token.userId}</a>` : ownerOf(token.configurationId, installations)}</td>
+<td>${token.scopes === null ? 'Full access' : token.scopes.length === 0 ? 'None' : token.scopes.join(', ')}</td>
+<td>${lastUsedLabel(token.lastUsedAt, token.createdAt, ctx.now)}</td>
+<td>${token.expiresAt === null ? 'never' : relativeTime(token.expiresAt, ctx.now)}</td><td>${relativeTime(token.createdAt, ctx.now)}</td>
+<td class="act">${button(ctx, `${operatorPath('tokens', token.id)}/end`, 'Revoke', { label: `Revoke: ${token.name ?? token.id}` })}</td></tr>`,
   ),
   { none: search ? `No tokens match “${search}”.` : 'No tokens yet.' },
 )}

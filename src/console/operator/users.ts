@@ -10,8 +10,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { passwordLink, sendsMail, usernameFor } from '../names/new-user.ts'
-import type { Refused } from '../refused.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen, secondFactors, suspension } from './removal.ts'
@@ -30,9 +30,9 @@ const Change = Type.Object({
 })
 /** What the actions that end at the page of a user share. */
 const BACK_TO_USER = {
-  shows: ['operatorGetUser'],
-  to: (_: unknown, { params }: Pick<ScreenInput, 'params'>) => operatorPath('people', params.id!),
-  again: showPerson,
+  renderCalls: ['operatorGetUser'],
+  next: (_: unknown, { params }: Pick<ScreenInput, 'params'>) => operatorPath('people', params.id!),
+  renderErrors: showPerson,
   fresh: true,
 } as const
 type Query = ScreenInput<Static<typeof ListQuery>>
@@ -61,14 +61,14 @@ export const operatorUserScreens: readonly Screen[] = [
     path: `${LIST}/invite`,
     name: 'consoleInvitePerson',
     form: Invite,
-    asks: 'operatorCreateUser',
-    shows: ['operatorMakePasswordLink'],
-    wish: ({ form: { email, username, name } }) => ({
+    calls: 'operatorCreateUser',
+    renderCalls: ['operatorMakePasswordLink'],
+    request: ({ form: { email, username, name } }) => ({
       body: { email: email.trim(), username: username.trim(), ...(name && { name }) },
     }),
-    to: async (user, _, ctx) =>
-      showLink(ctx, user, await ctx.ask<Made>('operatorMakePasswordLink', { params: { userId: user.id } })),
-    again: (ctx, _, refused) => showInvite(ctx, undefined, refused),
+    next: async (user, _, ctx) =>
+      showLink(ctx, user, await ctx.callRoute<Made>('operatorMakePasswordLink', { params: { userId: user.id } })),
+    renderErrors: (ctx, _, error) => showInvite(ctx, undefined, error),
     fresh: true,
   }),
   consoleScreen({
@@ -85,41 +85,41 @@ export const operatorUserScreens: readonly Screen[] = [
       path: `${ONE}/${what}`,
       name: `console-set-${what}`,
       form: Change,
-      asks: 'operatorUpdateUser',
-      wish: ({ params, form }) => ({ params: { userId: params.id! }, body: { [what]: form[what] === 'true' } }),
+      calls: 'operatorUpdateUser',
+      request: ({ params, form }) => ({ params: { userId: params.id! }, body: { [what]: form[what] === 'true' } }),
       ...BACK_TO_USER,
     }),
   ),
   removalScreen({
     list: LIST,
     name: 'consoleRemovePerson',
-    asks: 'operatorDeleteUser',
+    calls: 'operatorDeleteUser',
     param: 'userId',
-    shows: 'operatorGetUser',
-    again: showPerson,
+    renderCalls: 'operatorGetUser',
+    renderErrors: showPerson,
   }),
   action({
     path: `${ONE}/second-factors`,
     name: 'consoleRemoveSecondFactors',
-    asks: 'operatorRemoveSecondFactors',
-    wish: ({ params }) => ({ params: { userId: params.id! } }),
+    calls: 'operatorRemoveSecondFactors',
+    request: ({ params }) => ({ params: { userId: params.id! } }),
     ...BACK_TO_USER,
   }),
   action<typeof Change, Made>({
     path: `${ONE}/link`,
     name: 'consoleMakePasswordLink',
-    asks: 'operatorMakePasswordLink',
-    shows: ['operatorGetUser'],
-    wish: ({ params }) => ({ params: { userId: params.id! } }),
-    to: async (made, { params }, ctx) => showLink(ctx, await readUser(ctx, params.id!), made),
-    again: showPerson,
+    calls: 'operatorMakePasswordLink',
+    renderCalls: ['operatorGetUser'],
+    request: ({ params }) => ({ params: { userId: params.id! } }),
+    next: async (made, { params }, ctx) => showLink(ctx, await readUser(ctx, params.id!), made),
+    renderErrors: showPerson,
     fresh: true,
   }),
 ]
 
 async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
   const { search, until } = query
-  const { users, pagination } = await ctx.ask<Static<typeof PersonList>>('operatorListUsers', {
+  const { users, pagination } = await ctx.callRoute<Static<typeof PersonList>>('operatorListUsers', {
     query: { limit: ROWS, search: search || undefined, until },
   })
   return operatorPage(ctx, 'people', {
@@ -131,10 +131,10 @@ ${dataTable(
   ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Created'],
   users.map(
     (
-      one,
-    ) => html`<tr><td><a href="${operatorPath('people', one.id)}">${one.username}</a>${one.name && html`<br><span class="soft small">${one.name}</span>`}</td>
-<td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
-<td>${lastSeen(ctx, one)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td></tr>`,
+      user,
+    ) => html`<tr><td><a href="${operatorPath('people', user.id)}">${user.username}</a>${user.name && html`<br><span class="soft small">${user.name}</span>`}</td>
+<td>${user.email}</td><td>${stateOf(user)}</td><td>${user.plan}</td>
+<td>${lastSeen(ctx, user)}</td><td>${relativeTime(user.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `No users match “${search}”.` : 'No users.' },
 )}
@@ -143,17 +143,17 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 }
 
 /** `email`: an address that was invited to a team, and has no account. */
-function showInvite(ctx: ConsoleCtx, email = '', refused?: Refused): Promise<Page> {
+function showInvite(ctx: ConsoleCtx, email = '', error?: FormError): Promise<Page> {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'people', {
     title: 'Invite user',
     body: html`${heading('Invite user')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/invite" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { value: email, required: true, refused, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
-${field('username', 'Username', { value: usernameFor(email), required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
-${field('name', 'Name', { refused, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
+${field('email', 'Email', { value: email, required: true, error, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
+${field('username', 'Username', { value: usernameFor(email), required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
+${field('name', 'Name', { error, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })
@@ -174,7 +174,7 @@ ${passwordLink(ctx, email, made)}
   })
 }
 
-async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, refused?: Refused): Promise<Page> {
+async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, error?: FormError): Promise<Page> {
   const person = await readUser(ctx, params.id!)
   const path = operatorPath('people', person.id)
   const { username, suspended, operator, teams, sessions, tokens } = person
@@ -182,7 +182,7 @@ async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params
     title: username,
     within: [],
     body: html`${heading(username, stateOf(person), html`<a class="btn" href="${operatorPath('audit')}?actor=${encodeURIComponent(person.id)}">Audit log of ${username}</a>`)}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <section class="card in stack"><dl class="facts">
 <dt>Email</dt><dd>${person.email}</dd>
 <dt>Name</dt><dd>${person.name ?? 'none'}</dd>
@@ -198,8 +198,8 @@ ${dataTable(
   'Teams of the user',
   ['Team', 'Role'],
   teams.map(
-    (one) =>
-      html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${sentenceCase(one.role)}</td></tr>`,
+    (team) =>
+      html`<tr><td><a href="${operatorPath('teams', team.id)}">${team.slug}</a></td><td>${sentenceCase(team.role)}</td></tr>`,
   ),
   { none: 'No teams.' },
 )}
@@ -213,13 +213,13 @@ ${removalForm(ctx, path, {
   called: username,
   goes: 'Their personal account, tokens and sessions are deleted, and their name and email are erased.',
   forced: 'Also remove the projects of their personal account, and leave teams without an owner',
-  refused,
+  error,
 })}`,
   })
 }
 
 function readUser(ctx: ConsoleCtx, userId: string): Promise<Static<typeof UserDetails>> {
-  return ctx.ask('operatorGetUser', { params: { userId } })
+  return ctx.callRoute('operatorGetUser', { params: { userId } })
 }
 
 /** Uses are stored with a delay, so the session user is shown as present. */

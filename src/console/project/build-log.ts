@@ -44,15 +44,15 @@ async function downloadLog(ctx: ConsoleCtx, { params }: ScreenInput) {
   const lines = new Map<string, string>()
   let since: number | undefined
   for (let call = 0; call < FILE_CALLS; call++) {
-    const events = await ctx.ask<Static<typeof BuildEvents>>('getDeploymentEvents', {
+    const events = await ctx.callRoute<Static<typeof BuildEvents>>('getDeploymentEvents', {
       account,
       params: { idOrUrl: params.id! },
       query: { direction: 'forward', since: since === undefined ? undefined : String(since) },
     })
     const before = lines.size
-    for (const one of events)
-      if (one.type !== 'deployment-state')
-        lines.set(one.serial, `${new Date(one.date).toISOString()} ${withoutStyles(one.text)}\n`)
+    for (const event of events)
+      if (event.type !== 'deployment-state')
+        lines.set(event.serial, `${new Date(event.date).toISOString()} ${withoutStyles(event.text)}\n`)
     // Lines of the same time come again.
     if (lines.size === before) break
     since = events.at(-1)?.date
@@ -97,7 +97,7 @@ export async function readBuildLog(
   project: string,
   one: Deployment,
 ): Promise<BuildLog | undefined> {
-  const events = await ctx.ask<Static<typeof BuildEvents>>('getDeploymentEvents', {
+  const events = await ctx.callRoute<Static<typeof BuildEvents>>('getDeploymentEvents', {
     account,
     params: { idOrUrl: one.id },
     query: { direction: 'backward', limit: String(LINES) },

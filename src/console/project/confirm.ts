@@ -116,11 +116,11 @@ async function askPause(ctx: ConsoleCtx, { params, url }: ScreenInput): Promise<
 
 async function findPlace(ctx: ConsoleCtx, slug: string, name: string) {
   const account = await findAccountOfPath(ctx, { slug })
-  return { account, project: await ctx.ask<Project>('getProject', { account, params: { idOrName: name } }) }
+  return { account, project: await ctx.callRoute<Project>('getProject', { account, params: { idOrName: name } }) }
 }
 
 function readLive(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Deployment> {
-  return ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: id } })
+  return ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id } })
 }
 
 type Sheet = {

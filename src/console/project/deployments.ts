@@ -12,8 +12,8 @@ import type { Project } from '../../projects/projects/schema.ts'
 import { formErrorNotice } from '../action.ts'
 import { filterForm, sentenceCase } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { duration, relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
@@ -81,9 +81,9 @@ export function stateOf(readyState: string): Html {
 
 async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const { state: readyState, target, branch, until } = query
-  const { deployments, pagination } = await ctx.ask<Static<typeof DeploymentList>>('getDeployments', {
+  const { deployments, pagination } = await ctx.callRoute<Static<typeof DeploymentList>>('getDeployments', {
     account,
     query: {
       projectId: project.id,
@@ -123,13 +123,13 @@ function filters(path: string, { state: chosen, target, branch }: Filters): Html
 /** Deployments by time, each row a link. The live one says so. */
 function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {
   const liveId = project.targets?.production?.id
-  return html`<ol class="card rows deps">${deployments.map((one) => {
-    const isLive = one.uid === liveId
-    return html`<li class="hit"><div class="dep"><span class="dep-st">${isLive ? state('good', 'Live', 'live') : stateOf(one.readyState)}${durationOf(one)}</span>
-<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, one.uid)}">${titleOf(one)}</a>${isLive && html`<span class="badge good">Current</span>`}</span>
-<span class="line tight">${commitRefs(one)}${titleOf(one) !== one.url && html`<span class="small faint cut">${one.url}</span>`}</span></div>
-<span class="dep-env"><span class="badge${one.target === 'production' && ' accent'}">${sentenceCase(one.target ?? 'preview')}</span></span>
-<span class="dep-who small soft">${commitAuthor(one)}${relativeTime(one.createdAt, now)}</span></div></li>
+  return html`<ol class="card rows deps">${deployments.map((deployment) => {
+    const isLive = deployment.uid === liveId
+    return html`<li class="hit"><div class="dep"><span class="dep-st">${isLive ? state('good', 'Live', 'live') : stateOf(deployment.readyState)}${durationOf(deployment)}</span>
+<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.uid)}">${titleOf(deployment)}</a>${isLive && html`<span class="badge good">Current</span>`}</span>
+<span class="line tight">${commitRefs(deployment)}${titleOf(deployment) !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>
+<span class="dep-env"><span class="badge${deployment.target === 'production' && ' accent'}">${sentenceCase(deployment.target ?? 'preview')}</span></span>
+<span class="dep-who small soft">${commitAuthor(deployment)}${relativeTime(deployment.createdAt, now)}</span></div></li>
 `
   })}</ol>`
 }
@@ -153,12 +153,12 @@ function nothing({ id, name }: Project, isNarrowed: boolean): Html {
 export async function deploymentPage(
   ctx: ConsoleCtx,
   { params }: ScreenInput,
-  refused?: Refused,
+  error?: FormError,
   filters: Static<typeof LogFilters> = {},
 ) {
   const account = await findAccountOfPath(ctx, params)
   const { project, one } = await readDeployment(ctx, account, params)
-  const { aliases } = await ctx.ask<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
+  const { aliases } = await ctx.callRoute<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
     account,
     params: { id: one.id },
   })
@@ -177,7 +177,7 @@ export async function deploymentPage(
       body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? state('good', 'Live', 'live') : stateOf(one.readyState)}</h1>
 <div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${durationOf(one)}</div></div>
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${failureNotice(one, log?.lines ?? [])}
 ${detailsCard(ctx, account, project.name, one, visitors)}
 ${log?.card}

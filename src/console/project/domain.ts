@@ -13,8 +13,8 @@ import { withInlineCode } from '../advice-commands.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { checkboxField, copyable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import {
   asRouting,
@@ -43,45 +43,45 @@ export const domainScreens: readonly Screen[] = [
   action({
     path: `${ONE}/verify`,
     name: 'consoleVerifyDomain',
-    asks: 'verifyProjectDomain',
-    shows: SHOWN,
-    wish: ({ params }) => ({ params: { idOrName: params.name!, domain: params.domain! } }),
-    to: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
-    again: showDomain,
+    calls: 'verifyProjectDomain',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { idOrName: params.name!, domain: params.domain! } }),
+    next: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
+    renderErrors: showDomain,
   }),
   action({
     path: ONE,
     name: 'consoleUpdateDomain',
     form: RoutingForm,
-    asks: 'updateProjectDomain',
-    shows: SHOWN,
-    wish: ({ params, form }) => ({
+    calls: 'updateProjectDomain',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({
       params: { idOrName: params.name!, domain: params.domain! },
       body: asRouting(form),
     }),
     changes: [['redirect', 'redirectStatusCode']],
-    to: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
-    again: showDomain,
+    next: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
+    renderErrors: showDomain,
   }),
   action({
     path: `${ONE}/remove`,
     name: 'consoleRemoveDomain',
     form: Removal,
-    asks: 'removeProjectDomain',
-    shows: SHOWN,
-    wish: ({ params, form }) => ({
+    calls: 'removeProjectDomain',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({
       params: { idOrName: params.name!, domain: params.domain! },
       body: { removeRedirects: form.removeRedirects !== undefined },
     }),
-    to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'domains'),
-    again: showDomain,
+    next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'domains'),
+    renderErrors: showDomain,
   }),
 ]
 
-async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const domain = await ctx.ask<ProjectDomain>('getProjectDomain', {
+  const domain = await ctx.callRoute<ProjectDomain>('getProjectDomain', {
     account,
     params: { idOrName: project, domain: params.domain! },
   })
@@ -94,12 +94,12 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
       title: domain.name,
       within: [],
       body: html`<div class="head"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="line"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${steps(ctx, domain, path, canChangeDomains(account))}
 <section class="card in stack"><h2>Details</h2>
 <dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${relativeTime(domain.createdAt, ctx.now)}</dd></dl></section>
-${canChangeDomains(account) && forms(ctx, domain, path, environments, refused)}`,
+${canChangeDomains(account) && forms(ctx, domain, path, environments, error)}`,
     },
   )
 }
@@ -109,10 +109,10 @@ function forms(
   domain: ProjectDomain,
   path: string,
   environments: CustomEnvironments,
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('Routing', 'What this domain serves.')}
-${editFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
+${editFields(ctx, error, (error) => routingInputs(domain, environments, error))}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>
 ${dangerCard(
@@ -127,7 +127,7 @@ ${checkboxField('removeRedirects', 'Also remove the domains that redirect to it'
 }
 
 /** Steps until the domain is verified, with the DNS records. */
-function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: boolean): Html | undefined {
+function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, canVerify: boolean): Html | undefined {
   const { verification, name, apexName } = domain
   if (verification === undefined) return undefined
   const { edgeCname, edgeIpv4 } = ctx.deps.config.domains
@@ -140,7 +140,7 @@ ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, v
 ${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask the operator where to point the domain.'}</p>`}</li>
 <li class="stack tight" data-n="3"><h3>Verify</h3>
 <p>Berth looks up the first record. A new record can take some minutes to appear. <a href="${path}/answers">Name server answers</a></p>
-${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button class="btn primary">Verify now</button></form>`}</li></ol></section>`
+${canVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button class="btn primary">Verify now</button></form>`}</li></ol></section>`
 }
 
 /** `when`: text after the type. One of several values is enough. */

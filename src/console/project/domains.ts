@@ -13,8 +13,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
@@ -64,14 +64,14 @@ export const domainListScreens: readonly Screen[] = [
     path: `${DOMAINS_PATH}/add`,
     name: 'consoleAddDomain',
     form: NewDomain,
-    asks: 'addProjectDomain',
-    shows: ['getProjectCustomEnvironments'],
-    wish: ({ params, form: { name = '', ...routing } }) => ({
+    calls: 'addProjectDomain',
+    renderCalls: ['getProjectCustomEnvironments'],
+    request: ({ params, form: { name = '', ...routing } }) => ({
       params: { idOrName: params.name! },
       body: { name: name.trim(), ...asRouting(routing) },
     }),
-    to: ({ name }, { params }) => domainPath({ slug: params.slug! }, params.name!, name),
-    again: showNew,
+    next: ({ name }, { params }) => domainPath({ slug: params.slug! }, params.name!, name),
+    renderErrors: showNew,
   }),
 ]
 
@@ -95,26 +95,26 @@ export function asRouting(form: Static<typeof RoutingForm>) {
 export function routingInputs(
   domain: ProjectDomain | undefined,
   environments: CustomEnvironments,
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
   const typed = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   const choices = environments.map(({ id, slug }): Choice => [id, slug])
-  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, refused, hint: 'Leave empty to serve production.', attributes: typed })}
+  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, error, hint: 'Leave empty to serve production.', attributes: typed })}
 ${
   choices.length > 0 &&
   select('customEnvironmentId', 'Custom environment', [['', 'None'], ...choices], {
     value: domain?.customEnvironmentId ?? '',
-    refused,
+    error,
   })
 }
 ${fieldRow(
   field('redirect', 'Redirect to', {
     value: domain?.redirect ?? undefined,
-    refused,
+    error,
     hint: 'Another domain of this project. Leave empty for no redirect.',
     attributes: typed,
   }),
-  select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), refused }),
+  select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), error }),
 )}`
 }
 
@@ -147,7 +147,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const { until, verified } = query
-  const { domains, pagination } = await ctx.ask<Page>('getProjectDomains', {
+  const { domains, pagination } = await ctx.callRoute<Page>('getProjectDomains', {
     account,
     params: { idOrName: project },
     query: { limit: String(PAGE), until, verified: verified || undefined },
@@ -178,9 +178,9 @@ function table(
     'Domains',
     ['Domain', 'State', 'Serves', 'Added'],
     domains.map(
-      (one) =>
-        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${verificationLabel(one)}${!one.verified && html`<br><a class="small" href="${domainPath(account, project, one.name)}#steps">Next: add the DNS record</a>`}</td>
-<td>${serves(one, environments)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
+      (domain) =>
+        html`<tr><td><a href="${domainPath(account, project, domain.name)}">${domain.name}</a></td><td>${verificationLabel(domain)}${!domain.verified && html`<br><a class="small" href="${domainPath(account, project, domain.name)}#steps">Next: add the DNS record</a>`}</td>
+<td>${serves(domain, environments)}</td><td>${relativeTime(domain.createdAt, now)}</td></tr>`,
     ),
   )
 }
@@ -194,7 +194,7 @@ function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Htm
 <pre>curl -X POST "$BERTH/v10/projects/${project}/domains?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "www.example.com"}'</pre></div>`
 }
 
-async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const environments = await readCustomEnvironments(ctx, account, project)
@@ -204,12 +204,12 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     {
       title: 'Add domain',
       body: html`<div class="head"><h1>Add domain</h1></div>
-${formErrorNotice(refused)}${refused && holder(account, refused)}
+${formErrorNotice(error)}${error && holder(account, error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-${field('name', 'Domain', { required: true, refused, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<details${refused && html` open`}><summary>Branch, environment or redirect</summary>
-${routingInputs(undefined, environments, refused)}
+${field('name', 'Domain', { required: true, error, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+<details${error && html` open`}><summary>Branch, environment or redirect</summary>
+${routingInputs(undefined, environments, error)}
 </details>
 <p class="line"><button class="btn primary">Add domain</button><a class="btn" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
 </form>`,
@@ -218,7 +218,7 @@ ${routingInputs(undefined, environments, refused)}
 }
 
 /** Links the project that has the domain, if the account can see it. */
-function holder(account: OwnAccount, { extra: { domain, projectId } }: Refused): Html | undefined {
+function holder(account: OwnAccount, { extra: { domain, projectId } }: FormError): Html | undefined {
   if (domain === undefined || projectId === undefined) return undefined
   return html`<p><a href="${domainPath(account, projectId, domain)}">View ${domain} on its project</a></p>`
 }

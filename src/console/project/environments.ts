@@ -13,8 +13,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { checkboxField, copyable, dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 export type CustomEnvironments = Static<typeof EnvironmentList>['environments']
@@ -38,14 +38,14 @@ export const environmentScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleCreateEnvironment',
     form: NewEnvironment,
-    asks: 'createCustomEnvironment',
-    shows: ['getProjectCustomEnvironments'],
-    wish: ({ params, form: { slug = '', description } }) => ({
+    calls: 'createCustomEnvironment',
+    renderCalls: ['getProjectCustomEnvironments'],
+    request: ({ params, form: { slug = '', description } }) => ({
       params: { idOrName: params.name! },
       body: { slug: slug.trim(), ...(description && { description }) },
     }),
-    to: (_, { params }) => environmentsPath(params),
-    again: showEnvironments,
+    next: (_, { params }) => environmentsPath(params),
+    renderErrors: showEnvironments,
   }),
   consoleScreen({
     method: 'GET',
@@ -58,14 +58,14 @@ export const environmentScreens: readonly Screen[] = [
     path: `${ONE}/remove`,
     name: 'consoleRemoveEnvironment',
     form: Removal,
-    asks: 'removeCustomEnvironment',
-    shows: ['getCustomEnvironment'],
-    wish: ({ params, form }) => ({
+    calls: 'removeCustomEnvironment',
+    renderCalls: ['getCustomEnvironment'],
+    request: ({ params, form }) => ({
       params: named(params),
       body: { deleteUnassignedEnvironmentVariables: form.deleteVariables !== undefined },
     }),
-    to: (_, { params }) => environmentsPath(params),
-    again: showEnvironment,
+    next: (_, { params }) => environmentsPath(params),
+    renderErrors: showEnvironment,
   }),
 ]
 
@@ -75,7 +75,7 @@ export async function readCustomEnvironments(
   account: OwnAccount,
   project: string,
 ): Promise<CustomEnvironments> {
-  const { environments } = await ctx.ask<Static<typeof EnvironmentList>>('getProjectCustomEnvironments', {
+  const { environments } = await ctx.callRoute<Static<typeof EnvironmentList>>('getProjectCustomEnvironments', {
     account,
     params: { idOrName: project },
   })
@@ -91,7 +91,7 @@ function environmentsPath({ slug, name }: ScreenInput['params'], environment?: s
   return projectPath({ slug: slug! }, name!, `settings/environments${end}`)
 }
 
-async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const environments = await readCustomEnvironments(ctx, account, params.name!)
   const rows = environments.map(
@@ -104,27 +104,30 @@ async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, refuse
     {
       title: TITLE,
       body: html`<div class="head"><h1>${TITLE}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p>A project can have up to ${MAX_ENVIRONMENTS} custom environments in addition to production, preview and development. Each has variables and can have domains.</p>
 ${dataTable(TITLE, ['Environment', 'Description', 'Created'], rows, { none: 'No custom environments yet.' })}
-${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params), refused)}`,
+${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params), error)}`,
     },
   )
 }
 
-function making(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
+function making(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('New environment', 'It gets its own variables and domains.')}
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
-${field('description', 'Description', { refused, hint: 'Optional.', attributes: html` autocomplete="off"` })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
+${field('description', 'Description', { error, hint: 'Optional.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Create environment</button></p>
 </form>`
 }
 
-async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Static<typeof ShownEnvironment>>('getCustomEnvironment', { account, params: named(params) })
+  const one = await ctx.callRoute<Static<typeof ShownEnvironment>>('getCustomEnvironment', {
+    account,
+    params: named(params),
+  })
   return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
@@ -132,7 +135,7 @@ async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, refused
       title: one.slug,
       within: [[TITLE, environmentsPath(params)]],
       body: html`<div class="head"><h1>${one.slug}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <section class="card in stack"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(one.id, 'id')}</dd>
 ${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>

@@ -16,8 +16,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import {
@@ -62,11 +62,11 @@ export const projectListScreens: readonly Screen[] = [
     path: `${ACCOUNT}/new`,
     name: 'consoleCreateProject',
     form: NewProject,
-    asks: 'createProject',
-    shows: [],
-    wish: ({ form }) => ({ body: { name: (form.name ?? '').trim() } }),
-    to: ({ name }, { params }) => projectPath({ slug: params.slug! }, name),
-    again: showNewProject,
+    calls: 'createProject',
+    renderCalls: [],
+    request: ({ form }) => ({ body: { name: (form.name ?? '').trim() } }),
+    next: ({ name }, { params }) => projectPath({ slug: params.slug! }, name),
+    renderErrors: showNewProject,
   }),
 ]
 
@@ -77,7 +77,7 @@ async function openConsole(ctx: ConsoleCtx) {
 /** Returns the slug of the account that this browser had open last; else of the default team, of the only team of a user without projects, or of the user. */
 export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
   const [personal, ...teams] = await accountsOf(ctx)
-  const open = [personal!, ...teams.filter((one) => one.lacks_factor === 0)]
+  const open = [personal!, ...teams.filter((team) => team.lacks_factor === 0)]
   const known =
     open.find(({ slug }) => slug === ctx.lastAccount) ?? open.find(({ id }) => id === personal!.default_team_id)
   if (known !== undefined) return known.slug
@@ -88,7 +88,7 @@ export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
 async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
   const account = await findAccountOfPath(ctx, params)
   const { search, until } = query
-  const { projects, pagination } = await ctx.ask<Static<typeof ProjectList>>('getProjects', {
+  const { projects, pagination } = await ctx.callRoute<Static<typeof ProjectList>>('getProjects', {
     account,
     query: { limit: String(PAGE), search: search || undefined, until },
   })
@@ -145,7 +145,7 @@ function searchForm(account: OwnAccount, search: string | undefined): Html {
 /** Failing and paused projects first. */
 function byNeed(projects: readonly Project[], newest: NewestDeployments): Project[] {
   const needs = (one: Project) => Number(Boolean(one.paused) || failedOf(newest.get(one.id)).length > 0)
-  return projects.toSorted((one, other) => needs(other) - needs(one))
+  return projects.toSorted((a, b) => needs(b) - needs(a))
 }
 
 function card(account: OwnAccount, project: Project, failed: readonly LatestDeployment[], now: number): Html {
@@ -187,7 +187,7 @@ ${canInAccount(account, 'project:write') && html`<p><a class="btn primary" href=
 </div>`
 }
 
-async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   return consolePage(
     ctx,
@@ -195,12 +195,12 @@ async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
     {
       title: 'New project',
       body: html`<div class="head"><h1>New project</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${field('name', 'Name', {
   required: true,
-  refused,
+  error,
   hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of deployment URLs.',
   attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"`,
 })}

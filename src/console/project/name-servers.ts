@@ -33,7 +33,7 @@ export const nameServerScreens: readonly Screen[] = [
 async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const [project, name] = [params.name!, params.domain!]
-  const config = await ctx.ask<DomainConfig>('getDomainConfig', { account, params: { domain: name } })
+  const config = await ctx.callRoute<DomainConfig>('getDomainConfig', { account, params: { domain: name } })
   const path = domainPath(account, project, name)
   const records = recordsOf(
     config.recommendedCNAME[0]?.value,
@@ -91,8 +91,8 @@ async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const [project, name] = [params.name!, params.domain!]
   const input = { account, params: { idOrName: project, domain: name } }
-  const { verification = [] } = await ctx.ask<ProjectDomain>('getProjectDomain', input)
-  const { nameServers } = await ctx.ask<DomainAnswers>('getProjectDomainAnswers', input)
+  const { verification = [] } = await ctx.callRoute<ProjectDomain>('getProjectDomain', input)
+  const { nameServers } = await ctx.callRoute<DomainAnswers>('getProjectDomainAnswers', input)
   const path = domainPath(account, project, name)
   return consolePage(
     ctx,

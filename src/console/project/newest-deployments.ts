@@ -55,7 +55,7 @@ export async function readLatestDeployments(
     .unionAll(db.selectFrom('deployment').select(COLUMNS).where('id', 'in', production))
     .execute()
   const newest = Map.groupBy(
-    rows.toSorted((one, other) => other.created_stamp - one.created_stamp),
+    rows.toSorted((a, b) => b.created_stamp - a.created_stamp),
     ({ project_id, target, git_branch, custom_environment_id }) =>
       JSON.stringify(
         target === 'production' ? [project_id] : [project_id, custom_environment_id ?? '', git_branch ?? ''],
@@ -75,7 +75,7 @@ function isFailed({ target, ready_state }: Pick<LatestDeployment, 'target' | 're
 /** Returns failed deployments, production first. */
 export function failedOf(newest: readonly LatestDeployment[] = []): LatestDeployment[] {
   const failed = newest.filter(isFailed)
-  return failed.toSorted((one, other) => Number(other.target === 'production') - Number(one.target === 'production'))
+  return failed.toSorted((a, b) => Number(b.target === 'production') - Number(a.target === 'production'))
 }
 
 /** Renders a failed deployment as a link, for project cards. */

@@ -14,9 +14,9 @@ import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
@@ -41,18 +41,18 @@ export const projectScreens: readonly Screen[] = [
     action({
       path: `${PROJECT}/${verb}`,
       name: `console-${verb}-project`,
-      asks: `${verb}Project`,
-      shows: SHOWN,
-      wish: ({ params }) => ({ params: { projectId: params.name! } }),
-      to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!),
-      again: showProject,
+      calls: `${verb}Project`,
+      renderCalls: SHOWN,
+      request: ({ params }) => ({ params: { projectId: params.name! } }),
+      next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!),
+      renderErrors: showProject,
     }),
   ),
 ]
 
-async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
   return consolePage(
     ctx,
@@ -60,7 +60,7 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
     {
       title: 'Overview',
       body: html`<div class="head"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card in stack"><h2>Production</h2>
 <dl class="facts">
@@ -84,7 +84,7 @@ async function whatNeedsAttention(
   project: Project,
   newest: readonly LatestDeployment[],
 ): Promise<Html[]> {
-  const { domains } = await ctx.ask<Static<typeof DomainList>>('getProjectDomains', {
+  const { domains } = await ctx.callRoute<Static<typeof DomainList>>('getProjectDomains', {
     account,
     params: { idOrName: project.id },
     query: { verified: 'false', limit: String(MAX_DOMAINS) },
@@ -137,7 +137,7 @@ async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy
 
 function attention(sentences: readonly Html[]): Html | undefined {
   if (sentences.length === 0) return undefined
-  return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${sentences.length}</span></header><ul class="rows">${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
+  return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${sentences.length}</span></header><ul class="rows">${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul></section>`
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
@@ -163,9 +163,9 @@ ${dataTable(
   'Latest deployments',
   ['URL', 'State', 'Target', 'Created'],
   latestDeployments.map(
-    (one) =>
-      html`<tr><td><a href="${deploymentPath(account, name, one.id)}">${one.url}</a></td><td>${stateOf(one.readyState)}</td>
-<td>${sentenceCase(one.target ?? 'preview')}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
+    (latestDeployment) =>
+      html`<tr><td><a href="${deploymentPath(account, name, latestDeployment.id)}">${latestDeployment.url}</a></td><td>${stateOf(latestDeployment.readyState)}</td>
+<td>${sentenceCase(latestDeployment.target ?? 'preview')}</td><td>${relativeTime(latestDeployment.createdAt, now)}</td></tr>`,
   ),
 )}`
 }

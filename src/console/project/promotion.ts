@@ -26,35 +26,35 @@ export const promotionScreens: readonly Screen[] = [
     action({
       path: `${DEPLOYMENTS_PATH}/:id/${verb}`,
       name: `console-${verb}`,
-      asks,
-      shows: DEPLOYMENT_SHOWN,
-      wish: ({ params }) => ({ params: { projectId: params.name!, deploymentId: params.id! } }),
-      to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments/progress'),
-      again: deploymentPage,
+      calls: asks,
+      renderCalls: DEPLOYMENT_SHOWN,
+      request: ({ params }) => ({ params: { projectId: params.name!, deploymentId: params.id! } }),
+      next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments/progress'),
+      renderErrors: deploymentPage,
     }),
   ),
   action({
     path: `${DEPLOYMENTS_PATH}/:id/cancel`,
     name: 'console-cancel-deployment',
-    asks: 'cancelDeployment',
-    shows: DEPLOYMENT_SHOWN,
+    calls: 'cancelDeployment',
+    renderCalls: DEPLOYMENT_SHOWN,
     before: mustBeOfProject,
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: (_, { params }) => deploymentPath({ slug: params.slug! }, params.name!, params.id!),
-    again: deploymentPage,
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: (_, { params }) => deploymentPath({ slug: params.slug! }, params.name!, params.id!),
+    renderErrors: deploymentPage,
   }),
   action<TSchema, { id: string }>({
     path: `${DEPLOYMENTS_PATH}/:id/redeploy`,
     name: 'console-redeploy',
-    asks: 'createDeployment',
-    shows: DEPLOYMENT_SHOWN,
+    calls: 'createDeployment',
+    renderCalls: DEPLOYMENT_SHOWN,
     before: mustBeOfProject,
-    wish: ({ params }) => ({
+    request: ({ params }) => ({
       query: { forceNew: '1' },
       body: { deploymentId: params.id!, meta: { action: 'redeploy' } },
     }),
-    to: ({ id }, { params }) => deploymentPath({ slug: params.slug! }, params.name!, id),
-    again: deploymentPage,
+    next: ({ id }, { params }) => deploymentPath({ slug: params.slug! }, params.name!, id),
+    renderErrors: deploymentPage,
   }),
   consoleScreen({
     method: 'GET',
@@ -68,7 +68,7 @@ export const promotionScreens: readonly Screen[] = [
 type Request = NonNullable<Project['lastAliasRequest']>
 
 /** TABLE Request states: message and color. */
-const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: Mood]> = {
+const LABELS: Record<Request['jobStatus'], readonly [words: string, mood: Mood]> = {
   pending: ['The request is queued.', 'busy'],
   'in-progress': ['Domains are being assigned.', 'busy'],
   succeeded: ['All domains now point here.', 'good'],
@@ -78,7 +78,7 @@ const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: Mood]> 
 
 async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const place = { account, project: project.name, tab: 'deployments' }
   const request = project.lastAliasRequest
   if (!request)
@@ -86,12 +86,12 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
       title: 'Promote',
       body: html`<h1>Promote and roll back</h1><p class="card empty">No promotions or rollbacks yet.</p>`,
     })
-  const { aliases = [] } = await ctx.ask<Static<typeof PromoteAliases>>(
+  const { aliases = [] } = await ctx.callRoute<Static<typeof PromoteAliases>>(
     request.type === 'promote' ? 'listPromoteAliases' : 'listRollbackAliases',
     { account, params: { projectId: project.id }, query: { limit: String(MAX_SHOWN) } },
   )
   const isRunning = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
-  const [words, mood] = WORDS[request.jobStatus]
+  const [words, mood] = LABELS[request.jobStatus]
   return consolePage(ctx, place, {
     title: request.type === 'promote' ? 'Promote' : 'Roll back',
     reload: isRunning ? RELOAD_SECONDS : undefined,

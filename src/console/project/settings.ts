@@ -17,8 +17,8 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
 const SHOWN = ['getProject']
@@ -69,20 +69,20 @@ export const settingsScreens: readonly Screen[] = [
     path: SETTINGS,
     name: 'consoleUpdateProject',
     form: General,
-    asks: 'updateProject',
-    shows: SHOWN,
-    wish: ({ params, form }) => ({ params: { idOrName: params.name! }, body: asBody(form) }),
+    calls: 'updateProject',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({ params: { idOrName: params.name! }, body: asBody(form) }),
     changes: [],
-    to: ({ name }, { params }) => settingsPath(params, name),
-    again: showSettings,
+    next: ({ name }, { params }) => settingsPath(params, name),
+    renderErrors: showSettings,
   }),
   action({
     path: `${SETTINGS}/protection`,
     name: 'consoleProtectProject',
     form: Protection,
-    asks: 'updateProject',
-    shows: SHOWN,
-    wish: ({ params, form: { passwordFor, password, signInFor } }) => ({
+    calls: 'updateProject',
+    renderCalls: SHOWN,
+    request: ({ params, form: { passwordFor, password, signInFor } }) => ({
       params: { idOrName: params.name! },
       body: {
         passwordProtection: passwordFor ? { deploymentType: passwordFor, password } : null,
@@ -90,35 +90,35 @@ export const settingsScreens: readonly Screen[] = [
       },
     }),
     changes: [],
-    to: (_, { params }) => settingsPath(params, params.name!),
-    again: showSettings,
+    next: (_, { params }) => settingsPath(params, params.name!),
+    renderErrors: showSettings,
   }),
   action<typeof DataCache, Project>({
     path: `${SETTINGS}/data-cache`,
     name: 'consoleSwitchDataCache',
     form: DataCache,
-    asks: 'updateProjectDataCache',
-    shows: SHOWN,
-    wish: ({ params, form }) => ({
+    calls: 'updateProjectDataCache',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({
       params: { projectId: params.name! },
       body: { disabled: form.disabled === 'yes' },
     }),
-    to: ({ name }, { params }) => settingsPath(params, name),
-    again: showSettings,
+    next: ({ name }, { params }) => settingsPath(params, name),
+    renderErrors: showSettings,
   }),
   action({
     path: `${SETTINGS}/delete`,
     name: 'consoleDeleteProject',
     form: Deletion,
-    asks: 'deleteProject',
-    shows: SHOWN,
-    wish: ({ params, form }) => {
+    calls: 'deleteProject',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => {
       if (form.typed !== params.name)
         refuse('bad_request', `Nothing was deleted: \`typed\` must be the project name, "${params.name}".`)
       return { params: { idOrName: params.name! } }
     },
-    to: (_, { params }) => accountPath({ slug: params.slug! }),
-    again: showSettings,
+    next: (_, { params }) => accountPath({ slug: params.slug! }),
+    renderErrors: showSettings,
   }),
 ]
 
@@ -137,9 +137,9 @@ function asBody(form: Static<typeof General>) {
   }
 }
 
-async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const path = projectPath(account, project.name, 'settings')
   return consolePage(
     ctx,
@@ -147,55 +147,55 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
     {
       title: 'Settings',
       body: html`<div class="head"><h1>Settings</h1></div>
-${formErrorNotice(refused)}
-${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(refused, 'name'))}${protection(ctx, path, project, isOf(refused, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
+${formErrorNotice(error)}
+${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
 <section class="card in stack form">${cardTitle('Custom environments', 'Environments in addition to production, preview and development.')}
 <p class="line"><a class="btn" href="${path}/environments">Manage environments</a></p></section>
 ${canInAccount(account, 'project:transfer') && giving(account, project)}
-${canInAccount(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
+${canInAccount(account, 'project:delete') && deleting(ctx, account, project, error)}`,
     },
   )
 }
 
-function general(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
+function general(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {
   const frameworks: Choice[] = [['', 'None'], ...FRAMEWORKS.map((one): Choice => [one, one])]
   const versions = NODE_VERSIONS.map((one): Choice => [one, one])
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('General', 'What the project is called, and how it is built. Empty commands are those of the framework.')}
 ${editFields(
   ctx,
-  refused,
+  error,
   (
-    refused,
-  ) => html`${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${fieldRow(select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused }))}
-${fieldRow(...LINE_NAMES.map((name) => line(name, project, refused)))}
-${checkboxField('autoAssignCustomDomains', 'Promote new production deployments automatically', project.autoAssignCustomDomains, refused)}`,
+    error,
+  ) => html`${field('name', 'Name', { value: project.name, required: true, error, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${fieldRow(select('framework', 'Framework', frameworks, { value: project.framework ?? '', error }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, error }))}
+${fieldRow(...LINE_NAMES.map((name) => line(name, project, error)))}
+${checkboxField('autoAssignCustomDomains', 'Promote new production deployments automatically', project.autoAssignCustomDomains, error)}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>`
 }
 
-function line(name: Line, project: Project, refused: Refused | undefined): Html {
+function line(name: Line, project: Project, error: FormError | undefined): Html {
   const [label, hint] = LINES[name]
   const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return field(name, label, { value: project[name] ?? '', refused, attributes, ...(hint && { hint }) })
+  return field(name, label, { value: project[name] ?? '', error, attributes, ...(hint && { hint }) })
 }
 
 /** Returns the error if it belongs to the form with this field. */
-function isOf(refused: Refused | undefined, name: string): Refused | undefined {
-  return refused !== undefined && name in refused.typed ? refused : undefined
+function isOf(error: FormError | undefined, name: string): FormError | undefined {
+  return error !== undefined && name in error.typed ? error : undefined
 }
 
-function protection(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
+function protection(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {
   return html`<form class="card in stack form" method="post" action="${path}/protection">${cardTitle('Deployment protection', 'Who can open deployments.')}
 ${editFields(
   ctx,
-  refused,
+  error,
   (
-    refused,
-  ) => html`${select('passwordFor', 'Password protection', COVERS, { value: project.passwordProtection?.deploymentType ?? '', refused })}
+    error,
+  ) => html`${select('passwordFor', 'Password protection', COVERS, { value: project.passwordProtection?.deploymentType ?? '', error })}
 ${field('password', 'Password', { type: 'password', hint: project.passwordProtection ? 'Leave empty to keep the current password.' : 'Up to 72 characters.', attributes: html` autocomplete="new-password"` })}
-${select('signInFor', 'Members only', COVERS, { value: project.ssoProtection?.deploymentType ?? '', refused })}`,
+${select('signInFor', 'Members only', COVERS, { value: project.ssoProtection?.deploymentType ?? '', error })}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>`
@@ -223,12 +223,12 @@ function giving(account: OwnAccount, project: Project): Html {
 <p class="line"><a class="btn" href="${projectPath(account, project.name, 'transfer')}">Transfer project</a></p></section>`
 }
 
-function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {
+function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, error: FormError | undefined): Html {
   return dangerCard(
     'Delete project',
     html`Deletes <strong>${project.name}</strong> with its variables, domains, deployments and history. You cannot undo this.`,
     html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}
-${field('typed', `Type ${project.name} to confirm`, { refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('typed', `Type ${project.name} to confirm`, { error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="line"><button class="btn danger">Delete project</button></p>
 </form>`,
   )

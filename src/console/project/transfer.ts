@@ -11,8 +11,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import type { TransferCode } from '../../projects/transfer/transfer.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { copyable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 
 const GIVE = '/console/t/:slug/projects/:name/transfer'
 const RECEIVE = '/console/t/:slug/receive'
@@ -31,13 +31,13 @@ export const transferScreens: readonly Screen[] = [
   action<typeof Receipt, Static<typeof TransferCode>>({
     path: GIVE,
     name: 'consoleRequestTransfer',
-    asks: 'createProjectTransferRequest',
-    shows: ['getProject'],
+    calls: 'createProjectTransferRequest',
+    renderCalls: ['getProject'],
     // The code grants everything in the project, including values of variables.
     fresh: true,
-    wish: ({ params }) => ({ params: { idOrName: params.name! }, body: {} }),
-    to: ({ code }, { params }, ctx) => showCode(ctx, params, code),
-    again: showGive,
+    request: ({ params }) => ({ params: { idOrName: params.name! }, body: {} }),
+    next: ({ code }, { params }, ctx) => showCode(ctx, params, code),
+    renderErrors: showGive,
   }),
   consoleScreen({
     method: 'GET',
@@ -50,28 +50,28 @@ export const transferScreens: readonly Screen[] = [
     path: RECEIVE,
     name: 'consoleAcceptTransfer',
     form: Receipt,
-    asks: 'acceptProjectTransferRequest',
-    shows: [],
-    wish: ({ form }) => ({
+    calls: 'acceptProjectTransferRequest',
+    renderCalls: [],
+    request: ({ form }) => ({
       params: { code: form.code?.trim() || '-' },
       body: { ...(form.newProjectName?.trim() && { newProjectName: form.newProjectName.trim() }) },
     }),
-    to: (_, { params }) => accountPath({ slug: params.slug! }),
-    again: showReceive,
+    next: (_, { params }) => accountPath({ slug: params.slug! }),
+    renderErrors: showReceive,
   }),
 ]
 
-async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   // Returns 404 for a missing project.
-  await ctx.ask('getProject', { account, params: { idOrName: params.name! } })
+  await ctx.callRoute('getProject', { account, params: { idOrName: params.name! } })
   return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
       title: 'Transfer project',
       body: html`<div class="head"><h1>Transfer ${params.name} to another account</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 <p>This creates a transfer code. A member of the other account can use it once, within 24 hours. The project is locked while it moves.</p>
@@ -98,7 +98,7 @@ async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: st
   )
 }
 
-async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   return consolePage(
     ctx,
@@ -106,11 +106,11 @@ async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, refuse
     {
       title: 'Accept a transfer',
       body: html`<div class="head"><h1>Accept a transfer</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-${field('code', 'Code', { required: true, refused, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${field('newProjectName', 'New name', { refused, hint: 'Only needed if this account has a project of the same name.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('code', 'Code', { required: true, error, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('newProjectName', 'New name', { error, hint: 'Only needed if this account has a project of the same name.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="line"><button class="btn primary">Accept into ${account.slug}</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>
 <p class="soft small">The project moves in the background and then appears in the project list.</p>`,

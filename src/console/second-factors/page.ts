@@ -10,9 +10,9 @@ import { type Html, html } from '../../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
 import { formErrorNotice } from '../action.ts'
 import { cardTitle, confirmedButton } from '../controls.ts'
+import type { FormError } from '../form-error.ts'
 import { consolePage } from '../frame.ts'
 import { browserName } from '../names/browsers.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { FACTORS } from './shown-codes.ts'
 
@@ -20,10 +20,10 @@ const CODES = `${FACTORS}/codes`
 const PASSKEYS = `${FACTORS}/passkeys`
 
 /**
- * Renders the second factors of the session user. docs/sign-in-and-consent.md: Second factors. `refused`: the error of one of its forms; its
+ * Renders the second factors of the session user. docs/sign-in-and-consent.md: Second factors. `error`: the error of one of its forms; its
  * `id` is the passkey to rename.
  */
-export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<Page> {
+export async function showFactors(ctx: UserPageCtx, error?: FormError): Promise<Page> {
   const { userId } = ctx.user
   const hasCodes = await hasTotp(ctx.db, userId)
   const passkeys = await listPasskeys(ctx.db, userId)
@@ -37,13 +37,13 @@ export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<
       title: 'Second factors',
       ...(options && { scripts: [PASSKEY_SCRIPT] }),
       body: html`<div class="head"><h1>Second factors</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
 <section class="card in stack">${oneTimeCodes(ctx, hasCodes)}</section>
 <section class="card in stack">${cardTitle('Passkeys', "A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.")}
-${passkeys.length > 0 && html`<ul class="rows plain-rows">${passkeys.map((one) => listItem(ctx, one, refused))}</ul>`}
+${passkeys.length > 0 && html`<ul class="rows plain-rows">${passkeys.map((one) => listItem(ctx, one, error))}</ul>`}
 <noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript>
-${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(refused, newName(ctx, passkeys)) })}</section>
+${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(error, newName(ctx, passkeys)) })}</section>
 ${hasAny && html`<section class="card in stack">${cardTitle('Recovery codes', `${left} of 10 codes left. Each replaces a second factor once.`)}${recovery(ctx)}</section>`}`,
     },
   )
@@ -73,8 +73,8 @@ function newName({ agent }: UserPageCtx, passkeys: readonly { name: string }[]):
   return [browser, ...numbered].find((one) => !names.has(one))!
 }
 
-function addField(refused: Refused | undefined, name: string): Html {
-  const typed = refused !== undefined && !('id' in refused.typed) ? refused.typed.name : undefined
+function addField(error: FormError | undefined, name: string): Html {
+  const typed = error !== undefined && !('id' in error.typed) ? error.typed.name : undefined
   return html`<div class="field"><label for="passkey-name">Name of the passkey</label>
 <input type="text" id="passkey-name" name="name" value="${String(typed ?? name)}" required maxlength="100" autocomplete="off"></div>`
 }
@@ -82,10 +82,10 @@ function addField(refused: Refused | undefined, name: string): Html {
 function listItem(
   ctx: UserPageCtx,
   { id, name, created_at, used_at }: Row<'passkey'>,
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
-  const isRefused = refused?.typed.id === id
-  const typed = isRefused ? String(refused.typed.name ?? name) : name
+  const isRefused = error?.typed.id === id
+  const typed = isRefused ? String(error.typed.name ?? name) : name
   const used = used_at === null ? 'not used yet' : html`used ${relativeTime(used_at, ctx.now)}`
   return html`<li class="row"><div class="grow any"><strong>${name}</strong><p class="soft small">Added ${relativeTime(created_at, ctx.now)}, ${used}</p></div>
 <details class="twice"${isRefused && html` open`}><summary class="btn small" aria-label="Rename ${name}">Rename</summary>

@@ -46,7 +46,7 @@ export const activityScreens: readonly Screen[] = [
 async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const account = await findAccountOfPath(ctx, params)
   const { until, ...filter } = filterOf(query)
-  const { entries, pagination } = await ctx.ask<ActivityList>('getActivity', {
+  const { entries, pagination } = await ctx.callRoute<ActivityList>('getActivity', {
     account,
     query: { ...filter, until, limit: String(PAGE) },
   })
@@ -71,7 +71,7 @@ function filterOf({ until, actorId, type }: Static<typeof Filter>) {
 }
 
 function filters(path: string, { actorId, type }: Static<typeof Filter>, entries: readonly Entry[]): Html {
-  const types = [...new Set(entries.map((one) => one.type))].sort()
+  const types = [...new Set(entries.map((entry) => entry.type))].sort()
   const people = [...new Map(entries.map(({ actor }) => [actor.id, actor.name ?? actor.id])).entries()]
   const fields = html`<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="Who: usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
 <div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="What: createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>`
@@ -114,7 +114,7 @@ async function exportActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const lines = [['at', 'actorKind', 'actorId', 'actorName', 'type', 'subjectId', 'fields']]
   let { until, ...filter } = filterOf(query)
   for (let page = 0; page < FILE_PAGES; page++) {
-    const { entries, pagination } = await ctx.ask<ActivityList>('getActivity', {
+    const { entries, pagination } = await ctx.callRoute<ActivityList>('getActivity', {
       account,
       query: { ...filter, until, limit: '100' },
     })

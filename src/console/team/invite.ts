@@ -19,10 +19,10 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice, formErrorOf } from '../action.ts'
 import { copyButton, sentenceCase } from '../controls.ts'
 import { select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
 import { newUserPath, passwordLink, usernameFor } from '../names/new-user.ts'
 import { operatorPath } from '../operator/frame.ts'
-import type { Refused } from '../refused.ts'
 
 const PATH = '/console/t/:slug/members/invite'
 const Invitation = Type.Object({
@@ -34,14 +34,14 @@ type Input = ScreenInput<unknown, Static<typeof Invitation>>
 type Invited = Static<typeof InvitedMember>
 
 /** docs/accounts.md: Roles. */
-const ROLE_WORDS: Record<(typeof ROLES)[number], string> = {
+const ROLE_LABELS: Record<(typeof ROLES)[number], string> = {
   OWNER: 'Owner: full access, including settings, members and apps',
   MEMBER: 'Member: projects, including production, and webhooks',
   DEVELOPER: 'Developer: projects, except production variables',
   VIEWER: 'Viewer: read-only access to projects',
   BILLING: 'Billing: sees the team, but no projects',
 }
-const ROLE_CHOICES = ROLES.map((role) => [role, ROLE_WORDS[role]] as const).reverse()
+const ROLE_CHOICES = ROLES.map((role) => [role, ROLE_LABELS[role]] as const).reverse()
 
 export const inviteScreens: readonly Screen[] = [
   consoleScreen({ method: 'GET', path: PATH, name: 'consoleInvite', calls: [], run: showInvite }),
@@ -49,18 +49,18 @@ export const inviteScreens: readonly Screen[] = [
     path: PATH,
     name: 'consoleInviteMember',
     form: Invitation,
-    asks: 'inviteUserToTeam',
-    shows: ['operatorCreateUser', 'operatorMakePasswordLink'],
-    wish: ({ params, form }) => ({
+    calls: 'inviteUserToTeam',
+    renderCalls: ['operatorCreateUser', 'operatorMakePasswordLink'],
+    request: ({ params, form }) => ({
       params: { idOrSlug: params.slug! },
       body: { email: form.email.trim(), role: form.role },
     }),
-    to: (invited, input, ctx) => showInvited(ctx, invited, input),
-    again: showInvite,
+    next: (invited, input, ctx) => showInvited(ctx, invited, input),
+    renderErrors: showInvite,
   }),
 ]
 
-async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const { isOperator } = ctx.user
   const hint = isOperator ? 'Without an account, they get one.' : "They don't need an account yet."
@@ -70,19 +70,19 @@ async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     {
       title: 'Invite member',
       body: html`<div class="head"><h1>Invite member</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { type: 'email', required: true, refused, hint, attributes: html` autocomplete="off" maxlength="254"` })}
-${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
-${isOperator && usernameField({ refused, hint: 'For a new user. Empty: the part of the email before the @.' })}
+${field('email', 'Email', { type: 'email', required: true, error, hint, attributes: html` autocomplete="off" maxlength="254"` })}
+${select('role', 'Role', ROLE_CHOICES, { error, value: 'MEMBER' })}
+${isOperator && usernameField({ error, hint: 'For a new user. Empty: the part of the email before the @.' })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${accountPath(account, 'members')}">Cancel</a></p>
 </form>`,
     },
   )
 }
 
-function usernameField(options: { refused?: Refused | undefined; hint: string; value?: string }): Html {
+function usernameField(options: { error?: FormError | undefined; hint: string; value?: string }): Html {
   const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return field('username', 'Username', { ...options, attributes })
 }
@@ -117,8 +117,8 @@ async function accountPart(ctx: ConsoleCtx, invited: Invited, form: Input['form'
   const username = form.username?.trim() || usernameFor(invited.email)
   try {
     const body = { email: invited.email, username }
-    const user = await ctx.ask<Static<typeof OperatorUser>>('operatorCreateUser', { body })
-    const link = await ctx.ask<Static<typeof CreatedPasswordLink>>('operatorMakePasswordLink', {
+    const user = await ctx.callRoute<Static<typeof OperatorUser>>('operatorCreateUser', { body })
+    const link = await ctx.callRoute<Static<typeof CreatedPasswordLink>>('operatorMakePasswordLink', {
       params: { userId: user.id },
     })
     return html`<h2>Link to come in</h2>
@@ -138,14 +138,14 @@ const CORRECTED_BY_FORM: ReadonlySet<RefusalKey> = new Set([
   'sign_in_again',
 ])
 
-function accountForm(ctx: ConsoleCtx, email: string, username: string, error: Refusal): Html {
-  const isStale = error.key === 'sign_in_again'
-  const refused = isStale ? undefined : { ...formErrorOf(error, { username }), field: 'username' }
+function accountForm(ctx: ConsoleCtx, email: string, username: string, refusal: Refusal): Html {
+  const isStale = refusal.key === 'sign_in_again'
+  const error = isStale ? undefined : { ...formErrorOf(refusal, { username }), field: 'username' }
   return html`<h2>They have no account yet</h2>
-${refused && note('bad', refused.message, { role: 'alert', id: 'fault' })}
+${error && note('bad', error.message, { role: 'alert', id: 'fault' })}
 <form class="stack" method="post" action="${operatorPath('people')}/invite" data-turbo="false">
 ${csrfFields(ctx)}<input type="hidden" name="email" value="${email}">
-${usernameField({ value: username, refused, hint: `Creates the account, and a link to set a password.${isStale ? ' You confirm your password first.' : ''}` })}
+${usernameField({ value: username, error, hint: `Creates the account, and a link to set a password.${isStale ? ' You confirm your password first.' : ''}` })}
 <p class="line"><button class="btn primary">Create the account</button></p></form>`
 }
 

@@ -14,9 +14,9 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, dangerCard, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import { newUserPath } from '../names/new-user.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/members'
@@ -49,44 +49,44 @@ export const memberScreens: readonly Screen[] = [
     path: `${LIST}/:uid/role`,
     name: 'consoleChangeRole',
     form: NewRole,
-    asks: 'updateTeamMember',
-    shows,
-    wish: ({ params, form }) => ({ params: { ...team(params), uid: params.uid! }, body: { role: form.role } }),
-    to: toList,
-    again: showAgain,
+    calls: 'updateTeamMember',
+    renderCalls: shows,
+    request: ({ params, form }) => ({ params: { ...team(params), uid: params.uid! }, body: { role: form.role } }),
+    next: toList,
+    renderErrors: showAgain,
   }),
   action({
     path: `${LIST}/:uid/remove`,
     name: 'consoleRemoveMember',
-    asks: 'removeTeamMember',
+    calls: 'removeTeamMember',
     fresh: true,
-    shows,
-    wish: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
-    to: toList,
-    again: showAgain,
+    renderCalls: shows,
+    request: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
+    next: toList,
+    renderErrors: showAgain,
   }),
   action({
     path: `${LIST}/:uid/leave`,
     name: 'consoleLeaveTeam',
-    asks: 'removeTeamMember',
-    shows,
-    wish: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
-    to: () => '/console',
-    again: showAgain,
+    calls: 'removeTeamMember',
+    renderCalls: shows,
+    request: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
+    next: () => '/console',
+    renderErrors: showAgain,
   }),
 ]
 
-function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
-  return showMembers(ctx, { ...input, query: {} }, refused)
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
+  return showMembers(ctx, { ...input, query: {} }, error)
 }
 
 async function showMembers(
   ctx: ConsoleCtx,
   { params, query }: ScreenInput<Static<typeof ListQuery>>,
-  refused?: Refused,
+  error?: FormError,
 ) {
   const account = await findAccountOfPath(ctx, params)
-  const { members, pagination } = await ctx.ask<Static<typeof MemberList>>('getTeamMembers', {
+  const { members, pagination } = await ctx.callRoute<Static<typeof MemberList>>('getTeamMembers', {
     account,
     params: team(params),
     query: { limit: String(PAGE), until: query.until, search: query.search || undefined },
@@ -101,7 +101,7 @@ async function showMembers(
     {
       title: 'Members',
       body: html`<div class="head"><h1>Members</h1>${isOwner && html`<a class="btn primary" href="${path}/invite">Invite member</a>`}</div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">No members match.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They join when they accept. Invitations expire after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
@@ -116,7 +116,7 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
   return dataTable(
     confirmed ? 'Members' : 'Invited',
     ['User', 'Email', 'Role', confirmed ? 'Joined' : 'Invited', isOwner && 'Actions'],
-    members.map((one) => row(ctx, account, one, isOwner)),
+    members.map((member) => row(ctx, account, member, isOwner)),
   )
 }
 

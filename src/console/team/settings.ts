@@ -15,8 +15,8 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { cardTitle, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
 const NEW = '/console/teams/new'
@@ -37,10 +37,10 @@ export const teamSettingsScreens: readonly Screen[] = [
     path: SETTINGS,
     name: 'consoleChangeTeam',
     form: Settings,
-    asks: 'patchTeam',
-    shows: ['getTeam'],
-    names: { sensitiveEnvironmentVariablePolicy: 'sensitive', requireSecondFactor: 'factor' },
-    wish: ({ params, form: { name, slug, description, sensitive, factor } }) => ({
+    calls: 'patchTeam',
+    renderCalls: ['getTeam'],
+    fieldNames: { sensitiveEnvironmentVariablePolicy: 'sensitive', requireSecondFactor: 'factor' },
+    request: ({ params, form: { name, slug, description, sensitive, factor } }) => ({
       params: { idOrSlug: params.slug! },
       body: {
         name: name.trim(),
@@ -51,25 +51,27 @@ export const teamSettingsScreens: readonly Screen[] = [
       },
     }),
     changes: [],
-    to: ({ slug }) => `${accountPath({ slug })}/settings`,
-    again: showSettings,
+    next: ({ slug }) => `${accountPath({ slug })}/settings`,
+    renderErrors: showSettings,
   }),
   consoleScreen({ method: 'GET', path: NEW, name: 'consoleNewTeam', calls: [], run: showNewTeam }),
   action<typeof NewTeam, Static<typeof CreatedOwnTeam>>({
     path: NEW,
     name: 'consoleMakeTeam',
     form: NewTeam,
-    asks: 'createTeam',
-    shows: [],
-    wish: ({ form: { name, slug } }) => ({ body: { slug: slug.trim(), ...(name?.trim() && { name: name.trim() }) } }),
-    to: ({ slug }) => accountPath({ slug }, 'members'),
-    again: showNewTeam,
+    calls: 'createTeam',
+    renderCalls: [],
+    request: ({ form: { name, slug } }) => ({
+      body: { slug: slug.trim(), ...(name?.trim() && { name: name.trim() }) },
+    }),
+    next: ({ slug }) => accountPath({ slug }, 'members'),
+    renderErrors: showNewTeam,
   }),
 ]
 
-async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const team = await ctx.ask<Static<typeof Team>>('getTeam', { account, params: { idOrSlug: params.slug! } })
+  const team = await ctx.callRoute<Static<typeof Team>>('getTeam', { account, params: { idOrSlug: params.slug! } })
   const isOwner = canInAccount(account, 'team:write')
   return consolePage(
     ctx,
@@ -77,24 +79,24 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refus
     {
       title: 'Settings',
       body: html`<div class="head"><h1>Team settings</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
-${isOwner ? settingsForm(ctx, url, team, refused) : facts(team)}
+${isOwner ? settingsForm(ctx, url, team, error) : facts(team)}
 <section class="card in stack">${cardTitle('Team')}<dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
     },
   )
 }
 
-function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, refused: Refused | undefined): Html {
+function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, error: FormError | undefined): Html {
   return html`<form class="card in stack form" method="post" action="${url}">${cardTitle('General', 'What the team is called, and what its members must do.')}
 ${editFields(
   ctx,
-  refused,
+  error,
   (
-    refused,
-  ) => html`${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: PLAIN })}
-${textAreaField('description', 'Description', { refused, value: team.description ?? '' })}
+    error,
+  ) => html`${field('name', 'Name', { required: true, error, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
+${field('slug', 'Slug', { required: true, error, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: PLAIN })}
+${textAreaField('description', 'Description', { error, value: team.description ?? '' })}
 ${select(
   'sensitive',
   'Production and preview variables',
@@ -102,7 +104,7 @@ ${select(
     ['default', 'Author decides'],
     ['on', 'Always write-only'],
   ],
-  { refused, value: team.sensitiveEnvironmentVariablePolicy === 'on' ? 'on' : 'default' },
+  { error, value: team.sensitiveEnvironmentVariablePolicy === 'on' ? 'on' : 'default' },
 )}
 ${select(
   'factor',
@@ -111,7 +113,7 @@ ${select(
     ['off', 'Optional'],
     ['on', 'Required. Members without one lose access, in the browser and by token'],
   ],
-  { refused, value: team.requireSecondFactor ? 'on' : 'off' },
+  { error, value: team.requireSecondFactor ? 'on' : 'off' },
 )}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>
@@ -125,16 +127,16 @@ function facts(team: Static<typeof Team>): Html {
 <dt>Production and preview variables</dt><dd>${values}</dd><dt>Two-factor authentication</dt><dd>${team.requireSecondFactor ? 'Required' : 'Optional'}</dd></dl></section>`
 }
 
-async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
+async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, error?: FormError) {
   return consolePage(ctx, undefined, {
     title: 'New team',
     body: html`<div class="head"><h1>New team</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 <p>A team has its own projects, and members with roles. You become its owner.</p>
-${field('name', 'Name', { refused, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, refused, hint: SLUG_HINT, attributes: PLAIN })}
+${field('name', 'Name', { error, attributes: html` maxlength="100" autocomplete="off"` })}
+${field('slug', 'Slug', { required: true, error, hint: SLUG_HINT, attributes: PLAIN })}
 <p class="line"><button class="btn primary">Create team</button><a class="btn" href="/console">Cancel</a></p>
 </form>`,
   })

@@ -18,8 +18,8 @@ import { field, formErrorNotice, formErrorOf } from '../action.ts'
 import { cardTitle } from '../controls.ts'
 import { changedBody, editFields, withInitialValues } from '../edit-form.ts'
 import { type Choice, copyable, select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { consolePage, personPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 
 const PROFILE = personPath()
 const EMAIL = personPath('email')
@@ -131,32 +131,32 @@ function showRefused(ctx: UserPageCtx, input: ScreenInput, refusal: Refusal) {
   return showProfile(ctx, formErrorOf(refusal, input.form, { slug: 'username' }))
 }
 
-async function showProfile(ctx: UserPageCtx, refused?: Refused) {
+async function showProfile(ctx: UserPageCtx, error?: FormError) {
   const { userId } = ctx.user
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
-  const ofEmail = refused !== undefined && 'email' in refused.typed
+  const ofEmail = error !== undefined && 'email' in error.typed
   return consolePage(
     ctx,
     { person: true, tab: '' },
     {
       title: 'Profile',
       body: html`<div class="head"><h1>Your account</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${PROFILE}">
 ${cardTitle('Profile', 'Other members see your name.')}
 ${editFields(
   ctx,
-  ofEmail ? undefined : refused,
+  ofEmail ? undefined : error,
   (
-    refused,
-  ) => html`${field('name', 'Name', { value: row.name ?? '', refused, attributes: html` autocomplete="name" maxlength="100"` })}
-${field('username', 'Username', { value: row.slug, required: true, refused, hint: 'It is also the slug of your personal account. Anything that still uses the old name stops working. The old name stays reserved for 90 days.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}`,
+    error,
+  ) => html`${field('name', 'Name', { value: row.name ?? '', error, attributes: html` autocomplete="name" maxlength="100"` })}
+${field('username', 'Username', { value: row.slug, required: true, error, hint: 'It is also the slug of your personal account. Anything that still uses the old name stops working. The old name stays reserved for 90 days.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>
 <section class="card in stack">${cardTitle('Email', 'You sign in with it, and Berth sends email to it.')}
 <p>${row.email ?? 'None'}</p>
-${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? refused : undefined)}
+${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? error : undefined)}
 </section>
 <form class="card in stack form" method="post" action="${PROFILE}/theme" data-turbo="false">
 ${cardTitle('Appearance', 'Of this browser.')}
@@ -177,14 +177,14 @@ ${csrfFields(ctx)}${select('timeZone', 'Time zone', zones, { value: ctx.timeZone
 <p class="line"><button class="btn">Change time zone</button></p></form>`
 }
 
-function emailForm(ctx: UserPageCtx, refused: Refused | undefined) {
+function emailForm(ctx: UserPageCtx, error: FormError | undefined) {
   return html`<form class="stack" method="post" action="${EMAIL}/change">
 ${csrfFields(ctx)}
-${field('email', 'New email', { type: 'email', required: true, refused, hint: 'Receives a link. Your email changes when you open it.', attributes: html` autocomplete="email" maxlength="254"` })}
+${field('email', 'New email', { type: 'email', required: true, error, hint: 'Receives a link. Your email changes when you open it.', attributes: html` autocomplete="email" maxlength="254"` })}
 <p class="line"><button class="btn">Change email</button></p></form>`
 }
 
-async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, refused?: Refused) {
+async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, error?: FormError) {
   const { email } = await findEmailChange(ctx, query.link ?? '')
   return consolePage(
     ctx,
@@ -192,7 +192,7 @@ async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typ
     {
       title: 'Change your email',
       body: html`<div class="head"><h1>Change your email</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${csrfFields(ctx)}
 <p>Your email will be <strong>${email}</strong>. You sign in with it, and Berth sends email to it.</p>
 <p class="line"><button class="btn primary">Change email</button><a class="btn" href="${PROFILE}">Not now</a></p></form>`,

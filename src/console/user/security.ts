@@ -15,9 +15,9 @@ import { Type } from '../../platform/schema/builder.ts'
 import { field, formErrorNotice, formErrorOf } from '../action.ts'
 import { button, cardTitle } from '../controls.ts'
 import { dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { consolePage, personPath } from '../frame.ts'
 import { browserName } from '../names/browsers.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 const SECURITY = personPath('security')
@@ -69,17 +69,17 @@ export const securityScreens: readonly Screen[] = [
 ]
 
 async function choose(ctx: UserPageCtx, _input: ScreenInput, chosen: PasswordChangeResult): Promise<View> {
-  const refused = (field: string, message: string) => ({ field, message, typed: {}, extra: {} })
-  if ('fault' in chosen) return { ...(await showSecurity(ctx, refused(chosen.field, chosen.fault))), status: 422 }
+  const formError = (field: string, message: string) => ({ field, message, typed: {}, extra: {} })
+  if ('fault' in chosen) return { ...(await showSecurity(ctx, formError(chosen.field, chosen.fault))), status: 422 }
   // A refusal would roll back the count of wrong passwords, so this is a response.
   if (!(await changePassword(ctx, chosen))) {
-    const wrong = refused('password', 'The current password is wrong.')
+    const wrong = formError('password', 'The current password is wrong.')
     return { ...(await showSecurity(ctx, wrong)), status: 403 }
   }
   return { redirectTo: SECURITY, done: DONE.password, audit: { by: ctx, subjectId: ctx.user.userId } }
 }
 
-async function showSecurity(ctx: UserPageCtx, refused?: Refused) {
+async function showSecurity(ctx: UserPageCtx, error?: FormError) {
   const { userId, username } = ctx.user
   const sessions = await listSessionsOf(ctx, userId)
   const identity = await identityOf(ctx, userId)
@@ -90,14 +90,14 @@ async function showSecurity(ctx: UserPageCtx, refused?: Refused) {
     {
       title: 'Password and sessions',
       body: html`<div class="head"><h1>Password and sessions</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${SECURITY}/password">
 ${csrfFields(ctx)}
 ${cardTitle('Change password', 'All other sessions end.')}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
-${field('password', 'Current password', { type: 'password', required: true, refused, attributes: html` autocomplete="current-password" maxlength="1024"` })}
-${field('next', 'New password', { type: 'password', required: true, refused, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${MIN_PASSWORD_LENGTH}"` })}
-${field('again', 'Confirm password', { type: 'password', required: true, refused, attributes: longest })}
+${field('password', 'Current password', { type: 'password', required: true, error, attributes: html` autocomplete="current-password" maxlength="1024"` })}
+${field('next', 'New password', { type: 'password', required: true, error, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${MIN_PASSWORD_LENGTH}"` })}
+${field('again', 'Confirm password', { type: 'password', required: true, error, attributes: longest })}
 <p class="line"><button class="btn primary">Change password</button></p>
 </form>
 ${

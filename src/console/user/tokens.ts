@@ -15,8 +15,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, heading, oneTimeSecret, paginationLinks } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, radios, select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, consolePage, findAccountOfPath, personPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 
@@ -80,25 +80,25 @@ export const ownTokenScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'consoleMakeToken',
     form: NewToken,
-    asks: 'createAuthToken',
-    shows: [],
+    calls: 'createAuthToken',
+    renderCalls: [],
     fresh: true,
-    names: { projectId: 'project', expiresAt: 'days' },
-    wish: ({ form }, now) => ({
+    fieldNames: { projectId: 'project', expiresAt: 'days' },
+    request: ({ form }, now) => ({
       ...(form.account !== '' && { account: { id: form.account } }),
       body: bodyOf(form, now),
     }),
-    to: (made, _, ctx) => showMade(ctx, made),
-    again: (ctx, input, refused) => showNewToken(ctx, { ...input, query: {} }, refused),
+    next: (made, _, ctx) => showMade(ctx, made),
+    renderErrors: (ctx, input, error) => showNewToken(ctx, { ...input, query: {} }, error),
   }),
   action({
     path: `${LIST}/:id/end`,
     name: 'consoleEndToken',
-    asks: 'deleteAuthToken',
-    shows: ['listAuthTokens'],
-    wish: ({ params }) => ({ params: { id: params.id! } }),
-    to: () => LIST,
-    again: (ctx, input, refused) => showTokens(ctx, { ...input, query: {} }, refused),
+    calls: 'deleteAuthToken',
+    renderCalls: ['listAuthTokens'],
+    request: ({ params }) => ({ params: { id: params.id! } }),
+    next: () => LIST,
+    renderErrors: (ctx, input, error) => showTokens(ctx, { ...input, query: {} }, error),
   }),
 ]
 
@@ -121,8 +121,8 @@ function scopesIn(form: Static<typeof NewToken>): string[] {
   refuse('bad_request', 'Invalid request: `scopes` is empty. Choose at least one permission.')
 }
 
-async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
-  const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
+async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>, error?: FormError) {
+  const { tokens, pagination } = await ctx.callRoute<Static<typeof UserTokenList>>('listAuthTokens', {
     query: { limit: String(PAGE), until: query.until },
   })
   return consolePage(
@@ -131,7 +131,7 @@ async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
     {
       title: 'Tokens',
       body: html`<div class="head"><h1>Tokens</h1><a class="btn primary" href="${LIST}/new">New token</a></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${tokens.length === 0 ? nothing() : table(ctx, tokens, await accountsOf(ctx))}
 ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
     },
@@ -141,7 +141,7 @@ ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
 /** Tokens of the user with access to this account. */
 async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Query>>) {
   const account = await findAccountOfPath(ctx, params)
-  const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
+  const { tokens, pagination } = await ctx.callRoute<Static<typeof UserTokenList>>('listAuthTokens', {
     account,
     query: { limit: String(LOOKED_THROUGH), until: query.until },
   })
@@ -164,28 +164,28 @@ function nothing(): Html {
 }
 
 function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Html {
-  const called = (id: string) => accounts.find((one) => one.id === id)?.slug ?? id
+  const called = (id: string) => accounts.find((account) => account.id === id)?.slug ?? id
   return dataTable(
     'Tokens',
     ['Name', 'Account', 'Permissions', 'Last used', 'Expires', 'Actions'],
     tokens.map(
       (
-        one,
-      ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">created ${relativeTime(one.createdAt, ctx.now)}</span></td>
-<td>${one.teamId === undefined ? 'All your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
-<td>${one.granted === undefined ? 'Full access' : one.granted.map((scope) => html`<span class="badge">${scope}</span> `)}</td>
-<td>${lastUsedLabel(one.lastUsedAt ?? null, one.createdAt, ctx.now)}</td>
-<td>${one.expiresAt === undefined ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'Revoke', { label: `Revoke the token ${one.name || one.id}` })}</td></tr>`,
+        token,
+      ) => html`<tr><td>${token.name || token.id}<br><span class="soft small">created ${relativeTime(token.createdAt, ctx.now)}</span></td>
+<td>${token.teamId === undefined ? 'All your accounts' : called(token.teamId)}${token.projectIds && html`<br>${token.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
+<td>${token.granted === undefined ? 'Full access' : token.granted.map((scope) => html`<span class="badge">${scope}</span> `)}</td>
+<td>${lastUsedLabel(token.lastUsedAt ?? null, token.createdAt, ctx.now)}</td>
+<td>${token.expiresAt === undefined ? 'never' : relativeTime(token.expiresAt, ctx.now)}</td>
+<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(token.id)}/end`, 'Revoke', { label: `Revoke the token ${token.name || token.id}` })}</td></tr>`,
     ),
   )
 }
 
-async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof NewQuery>>, refused?: Refused) {
+async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof NewQuery>>, error?: FormError) {
   const accounts = (await accountsOf(ctx)).filter(({ kind }) => kind === 'team')
   const choices = [
     ['', 'All your accounts'] as const,
-    ...accounts.map((one) => [one.id, `${nameOf(one)} only`] as const),
+    ...accounts.map((account) => [account.id, `${nameOf(account)} only`] as const),
   ]
   return consolePage(
     ctx,
@@ -193,26 +193,26 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
     {
       title: 'New token',
       body: html`<div class="head"><h1>New token</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/new" data-turbo="false">
 ${csrfFields(ctx)}
 ${fieldRow(
   field('name', 'Name', {
     required: true,
-    refused,
+    error,
     hint: 'A name to recognize it by.',
     attributes: html` maxlength="100" autocomplete="off"`,
   }),
-  select('days', 'Expires', DAYS, { refused, value: '90' }),
-  select('account', 'Account', choices, { refused, ...(query.account !== undefined && { value: query.account }) }),
+  select('days', 'Expires', DAYS, { error, value: '90' }),
+  select('account', 'Account', choices, { error, ...(query.account !== undefined && { value: query.account }) }),
   field('project', 'Only one project', {
-    refused,
+    error,
     hint: 'Name or ID. Leave empty for all projects.',
     attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`,
   }),
 )}
-${radios('may', 'Access', MAY, { refused, value: 'chosen' })}
-<div class="levels">${scopeLevels('Permissions', [], refused, tokenScopeDescription)}</div>
+${radios('may', 'Access', MAY, { error, value: 'chosen' })}
+<div class="levels">${scopeLevels('Permissions', [], error, tokenScopeDescription)}</div>
 <p class="line"><button class="btn primary">Create token</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
     },

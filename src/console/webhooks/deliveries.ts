@@ -13,8 +13,8 @@ import {
 import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
@@ -34,12 +34,12 @@ export const deliveryScreens: readonly Screen[] = [
   action({
     path: `${ONE}/replay`,
     name: 'consoleReplayDelivery',
-    asks: 'replayWebhookDelivery',
-    shows: ['getWebhookDelivery'],
-    wish: toDelivery,
-    to: (_, { params }) =>
+    calls: 'replayWebhookDelivery',
+    renderCalls: ['getWebhookDelivery'],
+    request: toDelivery,
+    next: (_, { params }) =>
       `${accountPath({ slug: params.slug! }, `webhooks/${params.id}/deliveries/${params.deliveryId}`)}`,
-    again: showDelivery,
+    renderErrors: showDelivery,
   }),
 ]
 
@@ -64,9 +64,9 @@ export function deliveryTable(
     ['State', 'Event', 'Attempts', 'Last response', 'When', actOf !== undefined && 'Actions'],
     deliveries.map(
       (
-        one,
-      ) => html`<tr><td>${deliveryState(one)}</td><td>${linkOf === undefined ? one.type : html`<a href="${linkOf(one)}">${one.type}</a>`}</td>
-<td>${countOf(one.attempts.length, 'attempt')}</td><td>${lastAnswer(one)}</td><td>${relativeTime(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
+        delivery,
+      ) => html`<tr><td>${deliveryState(delivery)}</td><td>${linkOf === undefined ? delivery.type : html`<a href="${linkOf(delivery)}">${delivery.type}</a>`}</td>
+<td>${countOf(delivery.attempts.length, 'attempt')}</td><td>${lastAnswer(delivery)}</td><td>${relativeTime(delivery.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(delivery)}</td>`}</tr>`,
     ),
   )
 }
@@ -92,7 +92,7 @@ function lastAnswer({ attempts }: Delivery): string {
 }
 
 /** Undefined: on hold or in flight. */
-function sendWords({ status, dueAt }: Delivery): string | undefined {
+function sendDescription({ status, dueAt }: Delivery): string | undefined {
   if (status === 'held') return undefined
   if (status === 'pending') return dueAt === null ? undefined : 'Send now'
   return 'Resend'
@@ -100,7 +100,7 @@ function sendWords({ status, dueAt }: Delivery): string | undefined {
 
 /** Renders the button that sends or resends a delivery; undefined if it is on hold or in flight. */
 export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
-  const words = sendWords(delivery)
+  const words = sendDescription(delivery)
   return words === undefined
     ? undefined
     : button(ctx, path, words, {
@@ -109,10 +109,10 @@ export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, l
       })
 }
 
-async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const input = { params: { id: params.id!, deliveryId: params.deliveryId! } }
-  const one = await ctx.ask<Delivery>('getWebhookDelivery', { account, ...input })
+  const one = await ctx.callRoute<Delivery>('getWebhookDelivery', { account, ...input })
   const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
   const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
   return consolePage(
@@ -122,7 +122,7 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
       title: one.type,
       within: [['Webhook', webhook]],
       body: html`<div class="head"><h1>${one.type}</h1>${canInAccount(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 <section class="card in stack"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>
@@ -188,9 +188,9 @@ function attemptsOf({ attempts }: Delivery, { now, deps, user }: ConsoleCtx): Ht
     ['Attempt', 'When', 'Duration', 'Status', 'Response'],
     attempts.map(
       (
-        one,
-      ) => html`<tr><td>${one.attempt}</td><td>${relativeTime(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'None'}</td>
-<td>${one.error ?? (one.response === null ? html`<span class="soft">${isHidden ? 'Operators only' : 'Not stored'}</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
+        attempt,
+      ) => html`<tr><td>${attempt.attempt}</td><td>${relativeTime(attempt.at, now)}</td><td>${attempt.durationMs} ms</td><td>${attempt.statusCode ?? 'None'}</td>
+<td>${attempt.error ?? (attempt.response === null ? html`<span class="soft">${isHidden ? 'Operators only' : 'Not stored'}</span>` : html`<code>${attempt.response}</code>`)}</td></tr>`,
     ),
   )}`
 }

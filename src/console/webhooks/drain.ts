@@ -8,8 +8,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { deliveryTable, sendButton, statusForm } from './deliveries.ts'
 import { drainPath, drainState } from './drains.ts'
@@ -40,41 +40,41 @@ export const drainScreens: readonly Screen[] = [
     action({
       path: `${ONE}/${verb}`,
       name: `console-${verb}-drain`,
-      asks,
-      shows,
-      wish: (input) => ({ ...drainOf(input), ...(body && { body }) }),
-      to: toOne,
-      again: showAgain,
+      calls: asks,
+      renderCalls: shows,
+      request: (input) => ({ ...drainOf(input), ...(body && { body }) }),
+      next: toOne,
+      renderErrors: showAgain,
     }),
   ),
   action({
     path: `${ONE}/delete`,
     name: 'consoleDeleteDrain',
-    asks: 'deleteDrain',
-    shows,
-    wish: drainOf,
-    to: (_, { params }) => accountPath({ slug: params.slug! }, 'drains'),
-    again: showAgain,
+    calls: 'deleteDrain',
+    renderCalls: shows,
+    request: drainOf,
+    next: (_, { params }) => accountPath({ slug: params.slug! }, 'drains'),
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/deliveries/:deliveryId/replay`,
     name: 'consoleSendLines',
-    asks: 'replayDrainDelivery',
-    shows,
-    wish: ({ params }) => ({ params: { id: params.id!, deliveryId: params.deliveryId! } }),
-    to: toOne,
-    again: showAgain,
+    calls: 'replayDrainDelivery',
+    renderCalls: shows,
+    request: ({ params }) => ({ params: { id: params.id!, deliveryId: params.deliveryId! } }),
+    next: toOne,
+    renderErrors: showAgain,
   }),
 ]
 
-function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
-  return showDrain(ctx, { ...input, query: {} }, refused)
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
+  return showDrain(ctx, { ...input, query: {} }, error)
 }
 
-async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, refused?: Refused) {
+async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Drain>('getDrain', { account, params: { id: params.id! } })
-  const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('getDrainDeliveries', {
+  const one = await ctx.callRoute<Drain>('getDrain', { account, params: { id: params.id! } })
+  const { deliveries, pagination } = await ctx.callRoute<Static<typeof DeliveryList>>('getDrainDeliveries', {
     account,
     params: { id: one.id },
     query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
@@ -93,7 +93,7 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
       title: one.name,
       within: [],
       body: html`<div class="head"><h1>${one.name}</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${factsOf(ctx, account, one)}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}

@@ -16,8 +16,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { oneTimeSecret } from '../controls.ts'
 import { type Choice, checkboxesField, dataTable, select, textAreaField } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { projectBoxes, projectsToChoose } from './webhook-form.ts'
 import { projectCount } from './webhooks.ts'
@@ -61,23 +61,23 @@ export const drainListScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'consoleCreateDrain',
     form: NewDrainForm,
-    asks: 'createDrain',
-    shows: ['getProjects'],
-    names,
-    wish: ({ form }) => ({ body: bodyOf(form) }),
-    to: (made, input, ctx) => showMade(ctx, made, input),
-    again: showNewDrain,
+    calls: 'createDrain',
+    renderCalls: ['getProjects'],
+    fieldNames: names,
+    request: ({ form }) => ({ body: bodyOf(form) }),
+    next: (made, input, ctx) => showMade(ctx, made, input),
+    renderErrors: showNewDrain,
   }),
   action<typeof NewDrainForm, Static<typeof DrainTestResult>>({
     path: `${LIST}/new/test`,
     name: 'consoleTestDrain',
     form: NewDrainForm,
-    asks: 'testDrain',
-    shows: ['getProjects'],
-    names,
-    wish: ({ form }) => ({ body: { schemas: LOGS, delivery: deliveryOf(form) } }),
-    to: (tested, input, ctx) => showNewDrain(ctx, input, undefined, tested),
-    again: showNewDrain,
+    calls: 'testDrain',
+    renderCalls: ['getProjects'],
+    fieldNames: names,
+    request: ({ form }) => ({ body: { schemas: LOGS, delivery: deliveryOf(form) } }),
+    next: (tested, input, ctx) => showNewDrain(ctx, input, undefined, tested),
+    renderErrors: showNewDrain,
   }),
 ]
 
@@ -117,7 +117,7 @@ function deliveryOf({ url, format, headers = '' }: Form) {
 
 async function showDrains(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const { drains } = await ctx.ask<Static<typeof DrainList>>('getDrains', { account })
+  const { drains } = await ctx.callRoute<Static<typeof DrainList>>('getDrains', { account })
   return consolePage(
     ctx,
     { account, tab: 'drains' },
@@ -146,9 +146,9 @@ function table(account: OwnAccount, drains: readonly Drain[], now: number): Html
     ['Name', 'State', 'URL', 'Projects', 'Changed'],
     drains.map(
       (
-        one,
-      ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="badge">Integration</span>`}</td>
-<td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
+        drain,
+      ) => html`<tr><td><a href="${drainPath(account, drain.id)}">${drain.name}</a>${drain.source.kind === 'integration' && html`<br><span class="badge">Integration</span>`}</td>
+<td>${drainState(drain)}</td><td>${drain.delivery.endpoint}</td><td>${projectCount(drain)}</td><td>${relativeTime(drain.updatedAt, now)}</td></tr>`,
     ),
   )
 }
@@ -156,13 +156,13 @@ function table(account: OwnAccount, drains: readonly Drain[], now: number): Html
 async function showNewDrain(
   ctx: ConsoleCtx,
   { params, form }: ScreenInput,
-  refused?: Refused,
+  error?: FormError,
   tested?: Static<typeof DrainTestResult>,
 ) {
   const account = await findAccountOfPath(ctx, params)
   // A test keeps the submitted values, like an error.
   const shown =
-    refused ?? (tested && { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} })
+    error ?? (tested && { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} })
   const toNew = accountPath(account, 'drains/new')
   return consolePage(
     ctx,
@@ -170,25 +170,25 @@ async function showNewDrain(
     {
       title: 'New log drain',
       body: html`<div class="head"><h1>New log drain</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${tested && testNotice(tested)}
 <form class="card in stack form" method="post" action="${toNew}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('name', 'Name', { required: true, refused: shown, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('url', 'URL', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
-${select('format', 'Format', FORMATS, { refused: shown })}
-${textAreaField('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one per line: "Authorization: Bearer …". Values are not shown again. Optional.' })}
+${field('name', 'Name', { required: true, error: shown, attributes: html` maxlength="100" autocomplete="off"` })}
+${field('url', 'URL', { type: 'url', required: true, error: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
+${select('format', 'Format', FORMATS, { error: shown })}
+${textAreaField('headers', 'Headers', { error: shown, hint: 'Sent with every request, one per line: "Authorization: Bearer …". Values are not shown again. Optional.' })}
 ${checkboxesField(
   'sources',
   'Sources',
   SOURCES.map((one) => [one, one] as const),
-  { refused: shown, chosen: SOURCES },
+  { error: shown, chosen: SOURCES },
 )}
 ${checkboxesField(
   'environments',
   'Environments',
   ENVIRONMENTS.map((one) => [one, one] as const),
-  { refused: shown, chosen: ENVIRONMENTS },
+  { error: shown, chosen: ENVIRONMENTS },
 )}
 ${projectBoxes(await projectsToChoose(ctx, account), [], shown)}
 <p class="line"><button class="btn primary">Create log drain</button><button class="btn" formaction="${accountPath(account, 'drains/new/test')}">Send a test line</button><a class="btn" href="${accountPath(account, 'drains')}">Cancel</a></p>

@@ -10,8 +10,8 @@ import type { ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { editFields } from '../edit-form.ts'
 import { checkboxesField, groupedCheckboxesField } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 
 const EDIT = '/console/t/:slug/webhooks/:id/edit'
 /** Most projects to choose from, the newest. */
@@ -44,15 +44,15 @@ export const webhookFormScreens: readonly Screen[] = [
     path: EDIT,
     name: 'consoleUpdateWebhook',
     form: WebhookFields,
-    asks: 'updateWebhook',
-    shows: ['getWebhook', 'getProjects'],
-    wish: ({ params, form }) => ({
+    calls: 'updateWebhook',
+    renderCalls: ['getWebhook', 'getProjects'],
+    request: ({ params, form }) => ({
       params: { id: params.id! },
       body: { url: form.url.trim(), events: eventsOf(form), projectIds: projectsOf(form) ?? null },
     }),
     changes: [],
-    to: (_, { params }) => webhookPath({ slug: params.slug! }, params.id!),
-    again: showEdit,
+    next: (_, { params }) => webhookPath({ slug: params.slug! }, params.id!),
+    renderErrors: showEdit,
   }),
 ]
 
@@ -74,16 +74,16 @@ export function projectsOf({ projectIds = [] }: WebhookFields): string[] | undef
 /** Renders the fields. `one`: the webhook that is changed. */
 export function webhookFields(
   projects: readonly Project[],
-  refused: Refused | undefined,
+  error: FormError | undefined,
   one?: Pick<Webhook, 'url' | 'events' | 'projectIds'>,
 ): Html {
   const { events = [], projectIds = [] } = one ?? {}
   const groups = [...GROUPS].map(([about, names]) => [SUBJECTS[about]!, namesOf(names), about] as const)
   // Events are registered by other names too, such as those of the ecosystem.
   const others = events.filter((name) => !EVENT_NAMES.some((known) => known === name))
-  return html`${field('url', 'URL', { type: 'url', value: one?.url, required: true, refused, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
-${groupedCheckboxesField('events', 'Events', [...groups, ...(others.length === 0 ? [] : [['Other names', namesOf(others)] as const])], { chosen: events, refused, whole: 'groups' })}
-${projectBoxes(projects, projectIds, refused)}`
+  return html`${field('url', 'URL', { type: 'url', value: one?.url, required: true, error, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
+${groupedCheckboxesField('events', 'Events', [...groups, ...(others.length === 0 ? [] : [['Other names', namesOf(others)] as const])], { chosen: events, error, whole: 'groups' })}
+${projectBoxes(projects, projectIds, error)}`
 }
 
 function namesOf(names: readonly string[]) {
@@ -95,14 +95,14 @@ export type Project = { id: string; name: string }
 /** Returns the projects to which an endpoint can be limited. */
 export async function projectsToChoose(ctx: ConsoleCtx, account: OwnAccount): Promise<readonly Project[]> {
   const query = { limit: String(CHOICES) }
-  return (await ctx.ask<Static<typeof ProjectList>>('getProjects', { account, query })).projects
+  return (await ctx.callRoute<Static<typeof ProjectList>>('getProjects', { account, query })).projects
 }
 
 /** Renders the projects to which an endpoint can be limited, with those that it has (`chosen`). */
 export function projectBoxes(
   projects: readonly Project[],
   chosen: readonly string[],
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html | undefined {
   const listed = new Set(projects.map(({ id }) => id))
   const choices = [
@@ -112,14 +112,14 @@ export function projectBoxes(
   if (choices.length === 0) return undefined
   return checkboxesField('projectIds', 'Projects', choices, {
     chosen,
-    refused,
+    error,
     hint: 'Leave empty for all projects, present and future.',
   })
 }
 
-async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.ask<Webhook>('getWebhook', { account, params: { id: params.id! } })
+  const one = await ctx.callRoute<Webhook>('getWebhook', { account, params: { id: params.id! } })
   const projects = await projectsToChoose(ctx, account)
   const path = webhookPath(account, one.id)
   return consolePage(
@@ -129,9 +129,9 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
       title: 'Edit webhook',
       within: [['Webhook', path]],
       body: html`<div class="head"><h1>Edit webhook</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
-${editFields(ctx, refused, (refused) => webhookFields(projects, refused, one))}
+${editFields(ctx, error, (error) => webhookFields(projects, error, one))}
 <p class="soft small">The secret stays. Pending deliveries go to the new URL.</p>
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${path}">Cancel</a></p>
 </form>`,

@@ -23,8 +23,8 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, cardTitle, confirmedButton, countOf, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { deliveryTable, prettyJson, sendButton, statusForm } from './deliveries.ts'
 import { webhookPath } from './webhook-form.ts'
@@ -52,52 +52,52 @@ export const webhookScreens: readonly Screen[] = [
     path: `${ONE}/test`,
     name: 'consoleTestWebhook',
     form: Nothing,
-    asks: 'testWebhook',
-    shows,
-    wish: webhookOf,
-    to: (tested, input, ctx) => showTested(ctx, tested, input),
-    again: showAgain,
+    calls: 'testWebhook',
+    renderCalls: shows,
+    request: webhookOf,
+    next: (tested, input, ctx) => showTested(ctx, tested, input),
+    renderErrors: showAgain,
   }),
   action<typeof Range, Static<typeof RangeReplayed>>({
     path: `${ONE}/replay`,
     name: 'consoleReplayRange',
     form: Range,
-    asks: 'replayWebhookDeliveries',
-    shows,
-    names: { since: 'hours' },
-    wish: (input, now) => ({
+    calls: 'replayWebhookDeliveries',
+    renderCalls: shows,
+    fieldNames: { since: 'hours' },
+    request: (input, now) => ({
       ...webhookOf(input),
       body: { since: sinceOf(input.form.hours, now), status: input.form.status },
     }),
-    to: (_, { params }) => webhookPath({ slug: params.slug! }, params.id!),
-    again: showAgain,
+    next: (_, { params }) => webhookPath({ slug: params.slug! }, params.id!),
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/enable`,
     name: 'consoleEnableWebhook',
-    asks: 'updateWebhook',
-    shows,
-    wish: (input) => ({ ...webhookOf(input), body: { enabled: true } }),
-    to: toOne,
-    again: showAgain,
+    calls: 'updateWebhook',
+    renderCalls: shows,
+    request: (input) => ({ ...webhookOf(input), body: { enabled: true } }),
+    next: toOne,
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/take-over`,
     name: 'consoleTakeWebhookOver',
-    asks: 'transferWebhookOwnership',
-    shows,
-    wish: webhookOf,
-    to: toOne,
-    again: showAgain,
+    calls: 'transferWebhookOwnership',
+    renderCalls: shows,
+    request: webhookOf,
+    next: toOne,
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/delete`,
     name: 'consoleDeleteWebhook',
-    asks: 'deleteWebhook',
-    shows,
-    wish: webhookOf,
-    to: (_, { params }) => accountPath({ slug: params.slug! }, 'webhooks'),
-    again: showAgain,
+    calls: 'deleteWebhook',
+    renderCalls: shows,
+    request: webhookOf,
+    next: (_, { params }) => accountPath({ slug: params.slug! }, 'webhooks'),
+    renderErrors: showAgain,
   }),
 ]
 
@@ -107,19 +107,19 @@ function sinceOf(hours: string, now: number): unknown {
   return hours.trim() === '' || !Number.isFinite(ms) ? hours : Math.max(0, Math.round(now - ms))
 }
 
-function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
-  return showWebhook(ctx, { ...input, query: {} }, refused)
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
+  return showWebhook(ctx, { ...input, query: {} }, error)
 }
 
 async function showWebhook(
   ctx: ConsoleCtx,
   { params, query }: ScreenInput<Static<typeof ListQuery>>,
-  refused?: Refused,
+  error?: FormError,
 ) {
   const account = await findAccountOfPath(ctx, params)
   const id = params.id!
   const one = await endpointOf(ctx, account, id)
-  const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('getWebhookDeliveries', {
+  const { deliveries, pagination } = await ctx.callRoute<Static<typeof DeliveryList>>('getWebhookDeliveries', {
     account,
     params: { id },
     query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
@@ -138,13 +138,13 @@ async function showWebhook(
       title,
       within: [],
       body: html`<div class="head"><h1>${title}</h1>${one && writes && one.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
 ${paginationLinks(path, query, pagination.next)}
-${writes && rangeForm(ctx, path, refused)}
+${writes && rangeForm(ctx, path, error)}
 ${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
     },
   )
@@ -153,7 +153,7 @@ ${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pen
 /** Undefined for the webhook of an app, whose settings are on the page of the app. */
 async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
   try {
-    return await ctx.ask<Webhook>('getWebhook', { account, params: { id } })
+    return await ctx.callRoute<Webhook>('getWebhook', { account, params: { id } })
   } catch (error) {
     if (error instanceof Refusal && error.key === 'not_found') return undefined
     throw error
@@ -175,7 +175,7 @@ function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]):
   if (failingSince === undefined) return undefined
   const last = deliveries
     .flatMap(({ attempts }) => attempts)
-    .toSorted((one, other) => one.at - other.at)
+    .toSorted((a, b) => a.at - b.at)
     .at(-1)
   const waiting = deliveries.filter(({ status }) => status === 'pending').length
   return html`${last && html`. Last response: ${last.statusCode ?? last.error}`}${waiting > 0 && html`. ${countOf(waiting, 'event')} queued`}`
@@ -197,10 +197,10 @@ ${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && butt
 ${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
 }
 
-function rangeForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
+function rangeForm(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
   return html`<section class="card in stack">${cardTitle('Resend deliveries', 'Up to 100 of them, oldest first.')}
 <form class="stack" method="post" action="${path}/replay">${csrfFields(ctx)}
-${field('hours', 'Hours back', { type: 'number', value: 24, refused, required: true, attributes: html` min="1" max="720" step="1"` })}
+${field('hours', 'Hours back', { type: 'number', value: 24, error, required: true, attributes: html` min="1" max="720" step="1"` })}
 ${select(
   'status',
   'Status',
@@ -209,7 +209,7 @@ ${select(
     ['dropped', 'Dropped'],
     ['delivered', 'Delivered'],
   ],
-  { refused, value: 'failed' },
+  { error, value: 'failed' },
 )}
 <p class="line"><button class="btn">Resend</button></p></form></section>`
 }

@@ -13,8 +13,8 @@ import {
 import { action, formErrorNotice } from '../action.ts'
 import { countOf, oneTimeSecret } from '../controls.ts'
 import { dataTable } from '../fields.ts'
+import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
-import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { eventsOf, projectsOf, projectsToChoose, WebhookFields, webhookFields, webhookPath } from './webhook-form.ts'
 
@@ -32,11 +32,11 @@ export const webhookListScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'consoleCreateWebhook',
     form: WebhookFields,
-    asks: 'createWebhook',
-    shows: ['getProjects'],
-    wish: ({ form }) => ({ body: { url: form.url.trim(), events: eventsOf(form), projectIds: projectsOf(form) } }),
-    to: (made, input, ctx) => showMade(ctx, made, input),
-    again: showNewWebhook,
+    calls: 'createWebhook',
+    renderCalls: ['getProjects'],
+    request: ({ form }) => ({ body: { url: form.url.trim(), events: eventsOf(form), projectIds: projectsOf(form) } }),
+    next: (made, input, ctx) => showMade(ctx, made, input),
+    renderErrors: showNewWebhook,
   }),
 ]
 
@@ -55,7 +55,7 @@ export function endpointState(
 
 async function showWebhooks(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const webhooks = await ctx.ask<Webhook[]>('getWebhooks', { account })
+  const webhooks = await ctx.callRoute<Webhook[]>('getWebhooks', { account })
   return consolePage(
     ctx,
     { account, tab: 'webhooks' },
@@ -78,9 +78,9 @@ function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): 
     ['URL', 'State', 'Events', 'Projects', 'Changed'],
     webhooks.map(
       (
-        one,
-      ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="badge">Integration</span>`}</td>
-<td>${endpointState(one, now)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
+        webhook,
+      ) => html`<tr><td><a href="${webhookPath(account, webhook.id)}">${webhook.url}</a>${webhook.configurationId && html`<br><span class="badge">Integration</span>`}</td>
+<td>${endpointState(webhook, now)}</td><td>${countOf(webhook.events.length, 'event')}</td><td>${projectCount(webhook)}</td><td>${relativeTime(webhook.updatedAt, now)}</td></tr>`,
     ),
   )
 }
@@ -90,7 +90,7 @@ export function projectCount({ projectIds }: { projectIds?: readonly string[] })
   return projectIds === undefined ? 'All projects' : countOf(projectIds.length, 'project')
 }
 
-async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   return consolePage(
     ctx,
@@ -98,10 +98,10 @@ async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
     {
       title: 'New webhook',
       body: html`<div class="head"><h1>New webhook</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${webhookFields(await projectsToChoose(ctx, account), refused)}
+${webhookFields(await projectsToChoose(ctx, account), error)}
 <p class="line"><button class="btn primary">Create webhook</button><a class="btn" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,
     },

@@ -1,11 +1,11 @@
 /** Reads an untrusted archive (`tar.gz`: ustar, pax, GNU long names); checks limits before unpacking. docs/deploying-sites.md: Archives. */
 import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
-import { pathFault } from '../outputs/paths.ts'
+import { pathError } from '../outputs/paths.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type Blocks, openBlocks } from './blocks.ts'
-import { type Budget, openBudget } from './budget.ts'
+import { type Budget, createBudget } from './budget.ts'
 import { addExtended, type Extended, isExtended } from './extended.ts'
-import { damaged, entryFault } from './fault.ts'
+import { damaged, entryError } from './fault.ts'
 import { BLOCK, type Header, readHeader } from './header.ts'
 import { type Kind, kindOf, modeOf } from './kinds.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
@@ -21,10 +21,10 @@ export type ArchiveEntry = {
   target?: string
 }
 
-/** Yields the entries of an archive. Throws ArchiveFault and errors of the source. Always closes the source. */
+/** Yields the entries of an archive. Throws ArchiveError and errors of the source. Always closes the source. */
 export async function* readArchive(packed: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry, void> {
   const blocks = openBlocks(unzip(packed))
-  const budget = openBudget()
+  const budget = createBudget()
   try {
     for (let header = await nextHeader(blocks, budget); header; header = await nextHeader(blocks, budget)) {
       const entry = entryOf(header, budget)
@@ -71,18 +71,18 @@ function entryOf(header: Header, budget: Budget): Omit<ArchiveEntry, 'body'> | u
   const name = header.name.replace(/^(?:\.\/)+/, '')
   const kind = kindOf(header.flag, name === '' ? header.name : name)
   const path = name.endsWith('/') ? name.slice(0, -1) : name
-  if (typeof kind === 'object') throw entryFault(path, kind.fault)
-  if (kind !== 'file' && header.size > 0) throw entryFault(path, 'is not a file, but has content. Pack it again.')
+  if (typeof kind === 'object') throw entryError(path, kind.fault)
+  if (kind !== 'file' && header.size > 0) throw entryError(path, 'is not a file, but has content. Pack it again.')
   if (kind === 'folder' && (path === '' || path === '.')) return undefined
-  const fault = pathFault(path) ?? (kind === 'link' ? targetFault(header.link) : undefined)
-  if (fault !== undefined) throw entryFault(path, fault)
+  const fault = pathError(path) ?? (kind === 'link' ? targetError(header.link) : undefined)
+  if (fault !== undefined) throw entryError(path, fault)
   const size = kind === 'link' ? Buffer.byteLength(header.link) : header.size
   budget.addEntry(path, kind, size)
   const mode = modeOf(kind, header.mode)
   return { path, kind, mode, size, ...(kind === 'link' && { target: header.link }) }
 }
 
-function targetFault(target: string): string | undefined {
+function targetError(target: string): string | undefined {
   if (target === '') return 'is a link without a target. Pack it again.'
   if (target.includes('\0')) return 'is a link with a NUL in its target. Pack it again.'
   if (target.length <= OUTPUT_LIMITS.path) return undefined

@@ -1,7 +1,7 @@
 /** Reads the unpacked bytes of an archive in requested sizes. Only the current piece is in memory. */
 import { damaged } from './fault.ts'
 
-/** Throws ArchiveFault if the bytes end too early. */
+/** Throws ArchiveError if the bytes end too early. */
 export type Blocks = {
   at(): number
   /** Reads this number of bytes into memory; for small sizes. */
@@ -16,14 +16,14 @@ export type Blocks = {
 export function openBlocks(source: AsyncGenerator<Buffer>): Blocks {
   let piece: Buffer = Buffer.alloc(0)
   let at = 0
-  /** Up to `most` bytes; undefined at the end. */
-  const some = async (most: number): Promise<Buffer | undefined> => {
+  /** Up to `max` bytes; undefined at the end. */
+  const some = async (max: number): Promise<Buffer | undefined> => {
     while (piece.length === 0) {
       const { value, done } = await source.next()
       if (done) return undefined
       piece = value
     }
-    const given = piece.subarray(0, most)
+    const given = piece.subarray(0, max)
     piece = piece.subarray(given.length)
     at += given.length
     return given

@@ -1,5 +1,5 @@
 /** Extended headers for values that do not fit into a header: records of pax (IEEE Std 1003.1), long names of GNU tar. */
-import { ArchiveFault, damaged } from './fault.ts'
+import { ArchiveError, damaged } from './fault.ts'
 import { type Header, textOf } from './header.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 
@@ -22,7 +22,7 @@ export function isExtended({ flag }: Header): boolean {
   return Object.hasOwn(READERS, flag)
 }
 
-/** Reads an extended header at offset `at` and merges it. Throws ArchiveFault, also on duplicates, which readers resolve differently. */
+/** Reads an extended header at offset `at` and merges it. Throws ArchiveError, also on duplicates, which readers resolve differently. */
 export function addExtended(before: Extended, { flag }: Header, bytes: Buffer, at: number): Extended {
   const added = READERS[flag]!(bytes, at)
   if (Object.keys(added).some((key) => key in before)) throw damaged(`the entry behind byte ${at} has two long names`)
@@ -58,7 +58,7 @@ function recordsOf(bytes: Buffer, at: number): Map<string, Buffer> {
   let count = 0
   for (let from = 0; from < text.length; ) {
     if (++count > ARCHIVE_LIMITS.records)
-      throw new ArchiveFault(
+      throw new ArchiveError(
         `An entry of the archive has more than ${ARCHIVE_LIMITS.records} attributes. Pack it without.`,
       )
     const begin = text.indexOf(' ', from) + 1
@@ -69,7 +69,7 @@ function recordsOf(bytes: Buffer, at: number): Map<string, Buffer> {
     if (length === 0 || end > text.length || text[end - 1] !== '\n' || equals <= begin || equals >= end)
       throw damaged(`the attributes at byte ${at} are not as pax writes them`)
     const key = text.slice(begin, equals)
-    if (key.startsWith('GNU.sparse.') || key === 'SCHILY.realsize') throw new ArchiveFault(SPARSE)
+    if (key.startsWith('GNU.sparse.') || key === 'SCHILY.realsize') throw new ArchiveError(SPARSE)
     if (KEPT.has(key)) records.set(key, bytes.subarray(equals + 1, end - 1))
     from = end
   }

@@ -1,6 +1,6 @@
 /** The header of an entry: one block of 512 bytes (POSIX ustar, IEEE Std 1003.1; GNU tar). */
 import { isUtf8 } from 'node:buffer'
-import { ArchiveFault, damaged } from './fault.ts'
+import { ArchiveError, damaged } from './fault.ts'
 
 export const BLOCK = 512
 
@@ -10,7 +10,7 @@ export type Header = { flag: string; name: string; link: string; mode: number; s
 const ZEROS = Buffer.alloc(BLOCK)
 const SPACE = 0x20
 
-/** Reads a header. `at`: its offset, for messages. Returns undefined for a zero block, which ends an archive. Throws ArchiveFault. */
+/** Reads a header. `at`: its offset, for messages. Returns undefined for a zero block, which ends an archive. Throws ArchiveError. */
 export function readHeader(block: Buffer, at: number): Header | undefined {
   if (block.equals(ZEROS)) return undefined
   const checksum = /^ *([0-7]+)[ \0]*$/.exec(block.toString('latin1', 148, 156))?.[1]
@@ -18,7 +18,7 @@ export function readHeader(block: Buffer, at: number): Header | undefined {
     throw damaged(`the header at byte ${at} has a wrong checksum`)
   const magic = block.toString('latin1', 257, 263)
   if (magic !== 'ustar\0' && magic !== 'ustar ')
-    throw new ArchiveFault('The archive is of an old kind. Pack it with tar --format=pax.')
+    throw new ArchiveError('The archive is of an old kind. Pack it with tar --format=pax.')
   const name = textAt(block, 0, 100, at)
   // GNU tar uses the prefix field for other data.
   const prefix = magic === 'ustar\0' ? textAt(block, 345, 155, at) : ''
@@ -31,10 +31,10 @@ export function readHeader(block: Buffer, at: number): Header | undefined {
   }
 }
 
-/** Reads a text. It must be UTF-8, so that every reader gets the same name. `at`: its offset. Throws ArchiveFault. */
+/** Reads a text. It must be UTF-8, so that every reader gets the same name. `at`: its offset. Throws ArchiveError. */
 export function textOf(bytes: Buffer, at: number): string {
   if (isUtf8(bytes)) return bytes.toString('utf8')
-  throw new ArchiveFault(`A name in the archive (at byte ${at}) is not UTF-8. Rename the file.`)
+  throw new ArchiveError(`A name in the archive (at byte ${at}) is not UTF-8. Rename the file.`)
 }
 
 /** The checksum field itself counts as spaces. */

@@ -1,5 +1,5 @@
 /** Names of an archive from a client: one file, or numbered parts that are joined in order. docs/deploying-sites.md: Archives. */
-import { addFault, type Report } from '../outputs/faults.ts'
+import { addError, type Report } from '../outputs/faults.ts'
 import { shown } from '../outputs/paths.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 
@@ -14,13 +14,13 @@ export function isOfArchive(path: string): boolean {
 /** Sorts the parts of an archive. Reports missing parts and invalid names. */
 export function orderParts<T extends { path: string }>(entries: readonly T[], report: Report): T[] {
   if (entries.length > ARCHIVE_LIMITS.parts) {
-    addFault(report, WHOLE, '', `has ${entries.length} parts. At most ${ARCHIVE_LIMITS.parts} are allowed.`)
+    addError(report, WHOLE, '', `has ${entries.length} parts. At most ${ARCHIVE_LIMITS.parts} are allowed.`)
     return []
   }
   const numbered = entries.map((entry) => ({ entry, number: numberOf(entry.path) }))
   const unknown = numbered.find(({ number }) => number === undefined)
   if (unknown !== undefined) {
-    addFault(
+    addError(
       report,
       shown(unknown.entry.path),
       '',
@@ -28,12 +28,12 @@ export function orderParts<T extends { path: string }>(entries: readonly T[], re
     )
     return []
   }
-  const parts = numbered.sort((one, other) => one.number! - other.number!)
+  const parts = numbered.sort((a, b) => a.number! - b.number!)
   const isWhole = parts[0]?.number === 0
-  if (isWhole && parts.length > 1) addFault(report, WHOLE, '', 'is there whole and in parts. Send one of the two.')
+  if (isWhole && parts.length > 1) addError(report, WHOLE, '', 'is there whole and in parts. Send one of the two.')
   const missing = parts.findIndex(({ number }, at) => number !== at + 1)
   if (!isWhole && missing >= 0)
-    addFault(
+    addError(
       report,
       [WHOLE, `part${missing + 1}`].join('.'),
       '',

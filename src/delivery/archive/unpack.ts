@@ -5,7 +5,7 @@ import { foldersAbove } from '../outputs/paths.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type ArchiveEntry, readArchive } from './archive.ts'
-import { ArchiveFault } from './fault.ts'
+import { ArchiveError } from './fault.ts'
 
 /** Small files are written concurrently, since each is synced and an archive has thousands. */
 const SMALL_BYTES = 16 * 1024
@@ -13,7 +13,7 @@ const TOGETHER = 16
 
 /**
  * Unpacks the parts of an archive in order; they are files of the account by SHA-256. Returns the entries for `readOutput`,
- * without directories that contain entries. Throws ArchiveFault: the sweep removes files stored until then.
+ * without directories that contain entries. Throws ArchiveError: the sweep removes files stored until then.
  */
 export async function unpackArchive(
   store: FileStore,
@@ -42,7 +42,7 @@ export async function unpackArchive(
 async function* joined(store: FileStore, accountId: string, parts: readonly string[]): AsyncGenerator<Buffer> {
   for (const sha256 of parts) {
     const part = await store.open(accountId, sha256)
-    if (part === undefined) throw new ArchiveFault('A part of the archive is missing. Deploy again.')
+    if (part === undefined) throw new ArchiveError('A part of the archive is missing. Deploy again.')
     yield* part as AsyncIterable<Buffer>
   }
 }
@@ -54,7 +54,7 @@ async function keep(
   accountId: string,
   { path, kind, mode, size, body, target }: Kept,
 ): Promise<UploadEntry> {
-  const announced = { sha1: undefined, size, most: OUTPUT_LIMITS.fileBytes }
+  const announced = { sha1: undefined, size, max: OUTPUT_LIMITS.fileBytes }
   const { sha256 } = await store.put(accountId, piecesOf(body), announced)
   return { path, kind, size, mode, digest: sha256, ...(target !== undefined && { target }) }
 }

@@ -1,7 +1,7 @@
 /** Decompresses an archive on the thread pool in pieces. Unread bytes are not unpacked. */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { ArchiveFault } from './fault.ts'
+import { ArchiveError } from './fault.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 
 /** Unpacks one piece at a time, which bounds the reading per iteration of the event loop. */
@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ERR_TRAILING_JUNK_AFTER_STREAM_END: 'The archive has bytes behind its end. Pack and upload it again.',
 }
 
-/** Unpacks a single gzip member; trailing bytes are an error. Throws ArchiveFault and errors of the source. */
+/** Unpacks a single gzip member; trailing bytes are an error. Throws ArchiveError and errors of the source. */
 export async function* unzip(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const source = Readable.from(atMost(packed), { objectMode: false })
   const unpacked = createGunzip({ chunkSize: PIECE_BYTES, rejectGarbageAfterEnd: true })
@@ -24,18 +24,18 @@ export async function* unzip(packed: AsyncIterable<Buffer>): AsyncGenerator<Buff
     for await (const piece of unpacked) yield piece as Buffer
   } catch (error) {
     const meaning = MEANINGS[(error as NodeJS.ErrnoException).code ?? '']
-    throw meaning === undefined ? error : new ArchiveFault(meaning)
+    throw meaning === undefined ? error : new ArchiveError(meaning)
   } finally {
     unpacked.destroy()
   }
 }
 
 async function* atMost(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const most = ARCHIVE_LIMITS.packedBytes
+  const max = ARCHIVE_LIMITS.packedBytes
   let bytes = 0
   for await (const piece of packed) {
     bytes += piece.length
-    if (bytes > most) throw new ArchiveFault(`The archive has more than ${most} compressed bytes. Deploy less.`)
+    if (bytes > max) throw new ArchiveError(`The archive has more than ${max} compressed bytes. Deploy less.`)
     yield piece
   }
 }

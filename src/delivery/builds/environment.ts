@@ -93,7 +93,7 @@ async function productionDomain(db: Queries, project: Row<'project'>): Promise<s
     .where('verified_at', 'is not', null)
     .execute()
   const names = rows.map(({ name }) => name).filter((name) => !name.startsWith('*'))
-  return names.sort((one, other) => one.length - other.length || (one < other ? -1 : 1))[0]
+  return names.sort((a, b) => a.length - b.length || (a < b ? -1 : 1))[0]
 }
 
 function gitVariables({ meta_json, git_branch }: Row<'deployment'>, git: CreateEnv['git']): Texts {

@@ -41,18 +41,18 @@ export async function listBuildEvents(ctx: Ctx, row: Row<'deployment'>, input: I
   if (row.source_id === null) return listDeploymentEvents(ctx, row, input)
   const { direction, limit = -1, since = 0, until = Number.POSITIVE_INFINITY, name, statusCode } = input.query
   if (statusCode !== undefined || (name !== undefined && name !== buildName(row.id))) return []
-  const most = limit === -1 ? MAX_EVENTS : Math.min(limit, MAX_EVENTS)
+  const max = limit === -1 ? MAX_EVENTS : Math.min(limit, MAX_EVENTS)
   const events: BuildEvent[] = []
-  const isOver = () => direction !== 'backward' && events.length >= most
+  const isOver = () => direction !== 'backward' && events.length >= max
   for await (const lines of readLog(ctx.deps, row.id, { since })) {
     for (const line of lines) if (line.date >= since && line.date <= until) events.push(eventOf(row.id, line))
     // The newest are at the end.
-    if (direction === 'backward') events.splice(0, events.length - most)
+    if (direction === 'backward') events.splice(0, events.length - max)
     if (isOver()) break
   }
   const last = isOver() ? undefined : endOf(row, await countLines(ctx.deps, row.id))
   if (last !== undefined && last.date >= since && last.date <= until) events.push(last)
-  return direction === 'backward' ? events.toReversed().slice(0, most) : events.slice(0, most)
+  return direction === 'backward' ? events.toReversed().slice(0, max) : events.slice(0, max)
 }
 
 /**

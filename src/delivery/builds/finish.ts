@@ -5,7 +5,7 @@ import { isOneOf } from '../../platform/db/bulk.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { type BuiltOutput, type ReadCtx, readEntries } from '../deploys/build-output.ts'
 import { abandonOutput, holdOutput, writeAhead } from '../deploys/output-rows.ts'
-import { addFault, openReport, sentencesOf } from '../outputs/faults.ts'
+import { addError, createReport, sentencesOf } from '../outputs/faults.ts'
 import type { Notice } from '../outputs/notices.ts'
 import { isPrebuilt } from '../outputs/output.ts'
 import { shown } from '../outputs/paths.ts'
@@ -58,14 +58,19 @@ async function readOutputOf(
   const files = await storedFiles(ctx, entries)
   if ('faults' in files) return files
   const intake = await openIntake(ctx)
-  const read = await readEntries(ctx, files.entries, intake)
-  if ('faults' in read) {
+  try {
+    const read = await readEntries(ctx, files.entries, intake)
+    if ('faults' in read) {
+      await countStrays(ctx, intake.files())
+      return read
+    }
+    // Files of the runner are strays until an output has them.
+    const built = { ...read, put: [...read.put, ...files.strays] }
+    return { ...built, ahead: await writeAhead(ctx, built) }
+  } catch (error) {
     await countStrays(ctx, intake.files())
-    return read
+    throw error
   }
-  // Files of the runner are strays until an output has them.
-  const built = { ...read, put: [...read.put, ...files.strays] }
-  return { ...built, ahead: await writeAhead(ctx, built) }
 }
 
 async function hold(deps: Deps, ctx: ReadCtx, holder: Holder, output: BuiltOutput): Promise<Outcome> {
@@ -92,7 +97,7 @@ type Stored = { entries: UploadEntry[]; strays: { sha256: string; size: number }
 async function storedFiles(ctx: ReadCtx, entries: readonly SourceEntry[]): Promise<Stored | { faults: string[] }> {
   const names = new Set<string>()
   await mapInSlices(entries, ({ digest }) => void (digest !== undefined && names.add(digest)))
-  const report = openReport()
+  const report = createReport()
   const known = new Map<string, { size: number; isStray: boolean }>()
   for (const slice of slicesOf([...names])) {
     const rows = await ctx.db
@@ -111,8 +116,8 @@ async function storedFiles(ctx: ReadCtx, entries: readonly SourceEntry[]): Promi
     const file = known.get(digest)
     if (kind === 'folder') read.push({ path, kind, mode, size: 0, digest: '' })
     else if (kind === 'link') read.push({ path, kind, mode, size: 0, digest: '', target: target ?? '' })
-    else if (file === undefined) addFault(report, shown(path), '', 'was not sent by the runner.')
-    else if (file.size !== size) addFault(report, shown(path), '', `has ${file.size} bytes, not ${size}.`)
+    else if (file === undefined) addError(report, shown(path), '', 'was not sent by the runner.')
+    else if (file.size !== size) addError(report, shown(path), '', `has ${file.size} bytes, not ${size}.`)
     else read.push({ path, kind, mode, size, digest })
   })
   if (report.faults.length > 0) return { faults: sentencesOf(report) }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { insertMissingRows } from '../../platform/db/bulk.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -53,11 +54,12 @@ const MAX_CHUNK_BYTES = 256 * 1024 * 1024
 
 /** Stores the file of a chunk. */
 export async function putChunk({ files }: Deps, accountId: string, lines: readonly LogLine[]): Promise<StoredFile> {
-  const bytes = await compress(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  const texts = await mapInSlices(lines, (line) => `${JSON.stringify(line)}\n`)
+  const bytes = await compress(texts.join(''))
   const one = async function* () {
     yield bytes
   }
-  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, most: bytes.length })
+  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, max: bytes.length })
 }
 
 /** Reads the lines of a chunk. Throws where its file is missing. */
@@ -68,8 +70,9 @@ export async function readChunk(
   const bytes = await contentOf(files, account_id, sha256)
   if (bytes === undefined) throw new Error(`the log ${sha256} of ${account_id} is not there`)
   const text = (await decompress(bytes, { maxOutputLength: MAX_CHUNK_BYTES })).toString()
-  const lines = text.trimEnd().split('\n')
-  return lines.map((line, at) => ({ ...(JSON.parse(line) as LogLine), serial: first + at }))
+  let serial = first
+  // Long lines that are alike are a small file.
+  return mapInSlices(text.trimEnd().split('\n'), (line) => ({ ...(JSON.parse(line) as LogLine), serial: serial++ }))
 }
 
 /** Adds the row of a stored chunk. A log never fails because the files of its account are full: it counts, and is small. */

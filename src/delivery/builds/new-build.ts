@@ -60,11 +60,8 @@ async function mustHavePlace({ db }: Ctx, accountId: string, ownerId: string): P
       .executeTakeFirstOrThrow()
     return Number(row.count)
   }
-  const refuseFull = (most: number, whose: string) =>
-    refuse(
-      'builds_rate_limited',
-      `${most} builds of ${whose} wait already. Wait until some have ended, or cancel them.`,
-    )
+  const refuseFull = (max: number, whose: string) =>
+    refuse('builds_rate_limited', `${max} builds of ${whose} wait already. Wait until some have ended, or cancel them.`)
   if ((await waiting('account_id', accountId)) >= MAX_WAITING.account) refuseFull(MAX_WAITING.account, 'this account')
   if ((await waiting('owner_id', ownerId)) >= MAX_WAITING.owner)
     refuseFull(MAX_WAITING.owner, 'the accounts of the owner of this account')

@@ -124,6 +124,19 @@ export async function findLease(db: Queries, holder: Holder): Promise<Row<'build
   return db.selectFrom('build').selectAll().where(isHeldBy(holder)).executeTakeFirst()
 }
 
+/** Whether the build of a holder has ended by their report. A lease that is lost keeps no token. */
+export async function endedByReport(db: Queries, { deploymentId, attempt, token }: Holder): Promise<boolean> {
+  const build = await db
+    .selectFrom('build')
+    .select('deployment_id')
+    .where('deployment_id', '=', deploymentId)
+    .where('attempt', '=', attempt)
+    .where('token_hash', '=', fingerprint(token))
+    .where('state', '=', 'ended')
+    .executeTakeFirst()
+  return build !== undefined
+}
+
 /** The condition of every statement of a holder. */
 export function isHeldBy({ deploymentId, attempt, token }: Holder) {
   return sql<boolean>`build.deployment_id = ${deploymentId} and build.attempt = ${attempt}

@@ -20,9 +20,7 @@ export type Head = {
 export function orderHeads(heads: readonly Head[], { perAccount }: { perAccount: number }): Head[] {
   return heads
     .filter(({ account }) => account.running < perAccount)
-    .sort(
-      (one, other) => byTurn(one.owner, other.owner) || byTurn(one.account, other.account) || orderWithin(one, other),
-    )
+    .sort((a, b) => byTurn(a.owner, b.owner) || byTurn(a.account, b.account) || orderWithin(a, b))
 }
 
 function byTurn(one: Load, other: Load): number {

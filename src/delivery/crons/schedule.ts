@@ -5,7 +5,7 @@ import { Cron } from 'croner'
 const FIELDS = /^[\d*,/-]{1,100}(?: [\d*,/-]{1,100}){4}$/
 
 /** Returns what is wrong with a schedule; undefined for a good one. */
-export function scheduleFault(schedule: string): string | undefined {
+export function scheduleError(schedule: string): string | undefined {
   if (!FIELDS.test(schedule)) return 'must have the five fields of cron, of numbers: minute, hour, day, month, weekday.'
   const [, , day, , weekday] = schedule.split(' ')
   if (day !== '*' && weekday !== '*') return 'may name a day of the month or a day of the week, and "*" for the other.'

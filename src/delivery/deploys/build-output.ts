@@ -6,7 +6,7 @@ import type { Db } from '../../platform/db/db.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { makesPictures, runsFunctions } from '../../platform/settings/functions.ts'
-import { ArchiveFault } from '../archive/fault.ts'
+import { ArchiveError } from '../archive/fault.ts'
 import type { Notice } from '../outputs/notices.ts'
 import { isPrebuilt, type Output, readOutput } from '../outputs/output.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
@@ -46,7 +46,7 @@ export async function buildOutput(ctx: Ctx, sent: Sent): Promise<BuiltOutput> {
     return { ...read, ahead: await writeAhead(ctx, read) }
   } catch (error) {
     await countStrays(ctx, intake.files())
-    if (error instanceof ArchiveFault) refuseFaults([error.message])
+    if (error instanceof ArchiveError) refuseFaults([error.message])
     throw refusalOfDisk(error)
   }
 }
@@ -100,7 +100,7 @@ export async function readEntries(
   const runs = { functions: runsFunctions(functions), pictures: makesPictures(functions) }
   const output = await readOutput({ entries, read, runs })
   if ('faults' in output) return output
-  const announced = { sha1: undefined, size: undefined, most: 2 * OUTPUT_LIMITS.manifestBytes }
+  const announced = { sha1: undefined, size: undefined, max: 2 * OUTPUT_LIMITS.manifestBytes }
   const { sha256, size } = await intake.put(ctx.account.id, writeManifest(output.manifest), announced)
   for (const { text } of output.functionLists) await intake.put(ctx.account.id, pieceOf(text), announced)
   return {

@@ -36,7 +36,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 /** Lists the static files and functions of a deployment as a tree. Empty for a deployment without files or before its output is stored. */
 export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Promise<Static<typeof FileTree>> {
   const manifest = await readManifest(ctx, row)
-  const folder = openFolder()
+  const folder = createFolder()
   if (manifest === undefined) return folder.list()
   const files = await listIn<StaticFile>(manifest, 'files')
   await mapInSlices(files, ({ path, digest: uid, size, contentType }) =>
@@ -72,14 +72,14 @@ async function listIn<T>(manifest: Buffer, name: string): Promise<T[]> {
 
 type Folder = { add(path: string, leaf: Omit<Leaf, 'name' | 'mode'>): void; list(): Leaf[] }
 
-function openFolder(): Folder {
+function createFolder(): Folder {
   const folders = new Map<string, Folder>()
   const leaves: Leaf[] = []
   return {
     add(path, leaf) {
       const end = path.indexOf('/', 1)
       if (end < 0) leaves.push({ name: path.slice(1), mode: MODES[leaf.type], ...leaf })
-      else folders.getOrInsertComputed(path.slice(1, end), openFolder).add(path.slice(end), leaf)
+      else folders.getOrInsertComputed(path.slice(1, end), createFolder).add(path.slice(end), leaf)
     },
     list: () => [
       ...folders.entries().map(

@@ -1,9 +1,9 @@
 /** Reads the file list of a new deployment, without lookups. docs/deploying-sites.md: File lists. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { isOfArchive, orderParts } from '../archive/parts.ts'
-import { addFault, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
+import { addError, createReport, type Report, sentencesOf } from '../outputs/faults.ts'
 import { isPrebuilt } from '../outputs/output.ts'
-import { foldersAbove, pathFault, shown } from '../outputs/paths.ts'
+import { foldersAbove, pathError, shown } from '../outputs/paths.ts'
 import { entryKind } from '../outputs/tree.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type FileEntries, INLINE_LIMITS } from './file-entries.ts'
@@ -33,10 +33,10 @@ const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
 /** Reads a list. Returns it, or at most 21 error sentences, each with entry and field. */
 export async function readFileList(files: FileEntries): Promise<FileList | { faults: string[] }> {
-  const report = openReport()
+  const report = createReport()
   refuseLarge(files, report)
   if (report.faults.length > 0) return { faults: sentencesOf(report) }
-  const listing = openListing(report)
+  const listing = createListing(report)
   let at = 0
   await mapInSlices(files, (file) => {
     const entry = entryOf(file, at++, report)
@@ -55,9 +55,9 @@ export async function readFileList(files: FileEntries): Promise<FileList | { fau
 function refuseLarge(files: FileEntries, report: Report): void {
   const characters = files.reduce((sum, { data = '' }) => sum + data.length, 0)
   if (files.length > OUTPUT_LIMITS.files)
-    addFault(report, 'files', '', `has ${files.length} entries. At most ${OUTPUT_LIMITS.files} are allowed.`)
+    addError(report, 'files', '', `has ${files.length} entries. At most ${OUTPUT_LIMITS.files} are allowed.`)
   if (characters > INLINE_LIMITS.characters)
-    addFault(report, 'files', '', `has ${characters} characters in \`data\`. Upload the files, and send \`sha\`.`)
+    addError(report, 'files', '', `has ${characters} characters in \`data\`. Upload the files, and send \`sha\`.`)
 }
 
 function placeOf(at: number, path: string): string {
@@ -66,8 +66,8 @@ function placeOf(at: number, path: string): string {
 
 function entryOf(entry: FileEntries[number], at: number, report: Report): ListedEntry | undefined {
   const { file: path, mode = PLAIN_FILE } = entry
-  const refuseField = (field: string, message: string) => addFault(report, placeOf(at, path), field, message)
-  const fault = pathFault(path)
+  const refuseField = (field: string, message: string) => addError(report, placeOf(at, path), field, message)
+  const fault = pathError(path)
   if (fault !== undefined) return void refuseField('file', fault)
   const kind = entryKind(mode)
   if (kind !== 'file' && isOfArchive(path))
@@ -82,15 +82,14 @@ function entryOf(entry: FileEntries[number], at: number, report: Report): Listed
   const content = contentOf(entry, refuseField)
   if (content === undefined) return undefined
   const size = 'bytes' in content ? content.bytes.length : entry.size
-  const most = kind === 'link' ? MAX_TARGET_BYTES : OUTPUT_LIMITS.fileBytes
-  if (size !== undefined && size > most)
-    return void refuseField('size', `is ${size} bytes. At most ${most} are allowed.`)
+  const max = kind === 'link' ? MAX_TARGET_BYTES : OUTPUT_LIMITS.fileBytes
+  if (size !== undefined && size > max) return void refuseField('size', `is ${size} bytes. At most ${max} are allowed.`)
   return { path, kind, mode, size, content }
 }
 
 type Sums = { bytes: number; paths: number; inlineFiles: number; inlineBytes: number }
 
-function openListing(report: Report) {
+function createListing(report: Report) {
   const kinds = new Map<string, ListedEntry['kind']>()
   const sums: Sums = { bytes: 0, paths: 0, inlineFiles: 0, inlineBytes: 0 }
   const entries: ListedEntry[] = []
@@ -103,7 +102,7 @@ function openListing(report: Report) {
     sums,
     add(entry: ListedEntry): void {
       const { path, kind, size = 0, content } = entry
-      if (kinds.has(path)) addFault(report, shown(path), '', 'is there twice. Send it once.')
+      if (kinds.has(path)) addError(report, shown(path), '', 'is there twice. Send it once.')
       kinds.set(path, kind)
       sums.bytes += size
       sums.paths += path.length
@@ -123,7 +122,7 @@ function openListing(report: Report) {
         for (const folder of foldersAbove(path)) if ((kinds.get(folder) ?? 'folder') !== 'folder') filled.add(folder)
       })
       for (const path of filled)
-        addFault(report, shown(path), '', 'is a file or a link, and other entries lie below it.')
+        addError(report, shown(path), '', 'is a file or a link, and other entries lie below it.')
     },
   }
 }
@@ -137,7 +136,7 @@ function addSize(
 ): void {
   const before = sizes.get(sha1)
   if (before !== undefined && size !== undefined && before !== size)
-    addFault(report, shown(path), 'size', `is ${size}, and another file with this SHA-1 has ${before} bytes.`)
+    addError(report, shown(path), 'size', `is ${size}, and another file with this SHA-1 has ${before} bytes.`)
   sizes.set(sha1, before ?? size)
 }
 
@@ -148,5 +147,5 @@ function refuseExcess(sums: Sums, report: Report): void {
     ['inlineFiles', INLINE_LIMITS.files, 'files with `data`. Upload them, and send `sha`'],
     ['inlineBytes', INLINE_LIMITS.bytes, 'bytes in `data`. Upload the files, and send `sha`'],
   ] as const)
-    if (sums[what] > most) addFault(report, 'files', '', `has more than ${most} ${words}.`)
+    if (sums[what] > most) addError(report, 'files', '', `has more than ${most} ${words}.`)
 }

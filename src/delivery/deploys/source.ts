@@ -1,15 +1,18 @@
 /** Sources of deployments: their files by content, and a list of them. docs/building.md: Source. */
 import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
-import { addFault, openReport, sentencesOf } from '../outputs/faults.ts'
-import { pathFault, shown } from '../outputs/paths.ts'
-import type { UploadEntry } from '../outputs/tree.ts'
+import { READERS } from '../../readers.ts'
+import { BadFile } from '../files/file-store.ts'
+import { addError, createReport, sentencesOf } from '../outputs/faults.ts'
+import { pathError, shown } from '../outputs/paths.ts'
+import { type UploadEntry, withinBudget } from '../outputs/tree.ts'
 import type { SourceEntry } from '../protocol/runner-protocol.ts'
 import type { Intake } from '../uploads/intake.ts'
 import type { NewOutput } from './output-rows.ts'
 
 /** Entries of a list per write. */
 const ENTRIES_TOGETHER = 200
-const MAX_LIST_BYTES = 32 * 1024 * 1024
+/** What a runner reads. */
+const MAX_LIST_BYTES = READERS['answer to a runner'].bytes
 
 /**
  * Stores the list of a source whose files are stored, as JSON of `SourceEntry`. Returns it as an output row is inserted, or error
@@ -20,14 +23,15 @@ export async function storeSource(
   entries: readonly UploadEntry[],
   intake: Intake,
 ): Promise<NewOutput | { faults: string[] }> {
-  const report = openReport()
-  if (entries.length === 0) addFault(report, 'files', '', 'is empty. Deploy a folder with files.')
+  const report = createReport()
+  if (entries.length === 0) addError(report, 'files', '', 'is empty. Deploy a folder with files.')
+  if (!withinBudget(entries, report)) return { faults: sentencesOf(report) }
   const source: SourceEntry[] = []
   const files = new Set<string>()
   await mapInSlices(entries, (entry) => {
     const { path, kind, mode, size, digest, target } = entry
-    const fault = pathFault(path) ?? (kind === 'other' ? 'is neither a file nor a folder nor a link.' : undefined)
-    if (fault !== undefined) return addFault(report, shown(path), '', fault)
+    const fault = pathError(path) ?? (kind === 'other' ? 'is neither a file nor a folder nor a link.' : undefined)
+    if (fault !== undefined) return addError(report, shown(path), '', fault)
     if (kind === 'file') {
       files.add(digest)
       source.push({ path, kind, mode, size, digest })
@@ -35,11 +39,16 @@ export async function storeSource(
     else source.push({ path, kind: 'folder', mode, size: 0 })
   })
   if (report.faults.length > 0) return { faults: sentencesOf(report) }
-  source.sort((one, other) => (one.path < other.path ? -1 : 1))
-  const announced = { sha1: undefined, size: undefined, most: MAX_LIST_BYTES }
-  const { sha256, size } = await intake.put(accountId, writeList(source), announced)
-  const manifest = { sha256, size }
-  return { digest: `source ${sha256}`, manifest, files: [...files.add(sha256)], put: intake.files() }
+  source.sort((a, b) => (a.path < b.path ? -1 : 1))
+  const announced = { sha1: undefined, size: undefined, max: MAX_LIST_BYTES }
+  try {
+    const { sha256, size } = await intake.put(accountId, writeList(source), announced)
+    const manifest = { sha256, size }
+    return { digest: `source ${sha256}`, manifest, files: [...files.add(sha256)], put: intake.files() }
+  } catch (error) {
+    if (!(error instanceof BadFile)) throw error
+    return { faults: [`The list of the files has more than ${MAX_LIST_BYTES} bytes. Shorten paths and links.`] }
+  }
 }
 
 async function* writeList(entries: readonly SourceEntry[]): AsyncGenerator<Buffer> {

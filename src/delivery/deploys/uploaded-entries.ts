@@ -4,7 +4,7 @@ import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { unpackArchive } from '../archive/unpack.ts'
-import { addFault, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
+import { addError, createReport, type Report, sentencesOf } from '../outputs/faults.ts'
 import { shown } from '../outputs/paths.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
@@ -16,13 +16,13 @@ type ListedEntry = FileList['entries'][number]
 const TOGETHER = 16
 const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
-/** Returns the entries of a list, unpacks its archive into the store, or returns error sentences. Throws ArchiveFault. */
+/** Returns the entries of a list, unpacks its archive into the store, or returns error sentences. Throws ArchiveError. */
 export async function uploadedEntries(
   ctx: Pick<Ctx, 'db' | 'account'>,
   list: FileList,
   store: FileStore,
 ): Promise<UploadEntry[] | { faults: string[] }> {
-  const report = openReport()
+  const report = createReport()
   const stored = await storedFiles(ctx, list.wanted)
   const reading: Reading = { accountId: ctx.account.id, store, stored, report }
   const parts = await inGroups(list.parts, (part) => entryOf(reading, part))
@@ -65,13 +65,13 @@ async function entryOf(reading: Reading, entry: ListedEntry): Promise<UploadEntr
 
 async function fileOf({ accountId, store, stored, report }: Reading, { path, size, content }: ListedEntry) {
   if (content !== undefined && 'bytes' in content) {
-    const announced = { sha1: undefined, size: content.bytes.length, most: OUTPUT_LIMITS.fileBytes }
+    const announced = { sha1: undefined, size: content.bytes.length, max: OUTPUT_LIMITS.fileBytes }
     return store.put(accountId, one(content.bytes), announced)
   }
   const file = stored.get(content!.sha1)
-  if (file === undefined) return void addFault(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
+  if (file === undefined) return void addError(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
   if (size === undefined || size === file.size) return file
-  return void addFault(
+  return void addError(
     report,
     shown(path),
     'size',
@@ -81,10 +81,10 @@ async function fileOf({ accountId, store, stored, report }: Reading, { path, siz
 
 async function targetOf({ accountId, store, report }: Reading, { path, content }: ListedEntry, file: StoredFile) {
   if (file.size > MAX_TARGET_BYTES)
-    return void addFault(report, shown(path), '', 'is a link to a path that is too long.')
+    return void addError(report, shown(path), '', 'is a link to a path that is too long.')
   if ('bytes' in content!) return content.bytes.toString('utf8')
   const bytes = await contentOf(store, accountId, file.sha256)
-  if (bytes === undefined) return void addFault(report, shown(path), '', 'was removed meanwhile. Deploy again.')
+  if (bytes === undefined) return void addError(report, shown(path), '', 'was removed meanwhile. Deploy again.')
   return bytes.toString('utf8')
 }
 

@@ -19,11 +19,11 @@ export function mustBeAnnounced(digest: Digest, { sha1, size }: Announced): void
 }
 
 /** Limits a stream to `most` bytes. Throws BadFile above it. */
-export async function* atMost(pieces: AsyncIterable<Buffer>, most: number): AsyncIterable<Buffer> {
+export async function* atMost(pieces: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
   let size = 0
   for await (const piece of pieces) {
     size += piece.length
-    if (size > most) throw new BadFile('too_large', `A file has at most ${most} bytes.`)
+    if (size > max) throw new BadFile('too_large', `A file has at most ${max} bytes.`)
     yield piece
   }
 }

@@ -34,7 +34,7 @@ export function openFolderStore(folder: string): FileStore {
   return {
     sizeOf,
     async put(accountId, pieces, announced) {
-      const reading = openDigest(atMost(pieces, announced.most))
+      const reading = openDigest(atMost(pieces, announced.max))
       let digest: ReturnType<typeof reading.digest> | undefined
       const nameOf = () => {
         digest = reading.digest()

@@ -1,7 +1,7 @@
 /** The stored lists of what functions have on disk. docs/functions.md: Files. */
 import { createHash } from 'node:crypto'
 import { mapInSlices } from '../../platform/base/event-loop.ts'
-import { addFault, type Report } from '../outputs/faults.ts'
+import { addError, type Report } from '../outputs/faults.ts'
 import type { Functions } from '../outputs/functions.ts'
 import { FUNCTION_FILES_VERSION, type FunctionFiles } from '../protocol/function-files.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
@@ -23,14 +23,9 @@ export async function functionLists(
     const text = JSON.stringify(list)
     const digest = createHash('sha256').update(text).digest('hex')
     const size = Buffer.byteLength(text)
-    const most = OUTPUT_LIMITS.functionListBytes
-    if (size > most)
-      addFault(
-        report,
-        `${folder}${name}.func`,
-        '',
-        `has a list of files of ${size} bytes. At most ${most} are allowed.`,
-      )
+    const max = OUTPUT_LIMITS.functionListBytes
+    if (size > max)
+      addError(report, `${folder}${name}.func`, '', `has a list of files of ${size} bytes. At most ${max} are allowed.`)
     bundle.files = { digest, size }
     lists.push({ text, digest, files: digests })
   })

@@ -4,8 +4,8 @@
 export type Fields = Readonly<Record<string, string | number | boolean>>
 export type Filter = (fields: Fields) => boolean
 
-const MOST_TOKENS = 200
-const MOST_DEPTH = 20
+const MAX_TOKENS = 200
+const MAX_DEPTH = 20
 const TOKEN = /\s*(>=|<=|[():<>]|"(?:[^"\\]|\\.)*"|[^\s():<>"]+)/y
 
 class BadFilter extends Error {}
@@ -32,7 +32,7 @@ function tokensOf(text: string): string[] {
   for (let end = 0; end < text.trimEnd().length; end = TOKEN.lastIndex) {
     const token = TOKEN.exec(text)?.[1]
     if (token === undefined) throw new BadFilter('a quotation mark has no end')
-    if (tokens.push(token) > MOST_TOKENS) throw new BadFilter(`it has more than ${MOST_TOKENS} words`)
+    if (tokens.push(token) > MAX_TOKENS) throw new BadFilter(`it has more than ${MAX_TOKENS} words`)
   }
   return tokens
 }
@@ -80,7 +80,7 @@ function readOne(state: State): Filter {
 }
 
 function deeper(state: State, read: (state: State) => Filter): Filter {
-  if (++state.depth > MOST_DEPTH) throw new BadFilter('it is nested too deep')
+  if (++state.depth > MAX_DEPTH) throw new BadFilter('it is nested too deep')
   const inner = read(state)
   state.depth--
   return inner

@@ -71,7 +71,7 @@ export async function listLogEvents(
 ): Promise<Static<typeof Events>> {
   const { event, filter = '', limit = 100, cursor, select, scope, timeRange } = body
   const project = await findProject(ctx, { idOrName: scope.projectIds[0]! })
-  const since = Math.max(timeOf(timeRange.start, 'start'), ctx.now - LOG_BUDGET.keptMs)
+  const since = Math.max(timeOf(timeRange.start, 'start'), ctx.now - LOG_BUDGET.retentionMs)
   const until = timeOf(timeRange.end, 'end')
   const holds = readFilter(filter, knownOf(event))
   if ('sentence' in holds) refuse('bad_request', holds.sentence)
@@ -84,7 +84,7 @@ export async function listLogEvents(
   const isFirst = ({ requestId }: FoundLine) => requestId !== '' && !requests.has(requestId) && requests.add(requestId)
   const counts = (line: FoundLine) => (event === 'vercel.log' ? line.text !== '' : isFirst(line) !== false)
   const { lines, next } = await readLines(ctx.db, {
-    ...{ projectId: project.id, since, until, most: limit, before: cursor },
+    ...{ projectId: project.id, since, until, max: limit, before: cursor },
     accepts: (line) => holds(fieldsOf(line)) && counts(line),
   })
   const events = lines.map((line) => {

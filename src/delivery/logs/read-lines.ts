@@ -13,7 +13,7 @@ export type LinesQuery = {
   deploymentId?: string | undefined
   since: number
   until: number
-  most: number
+  max: number
   before?: string | undefined
   accepts: (line: FoundLine) => boolean
 }
@@ -27,7 +27,7 @@ type Place = { date: number; piece: number; index: number }
 /** Returns the newest lines, and the cursor of the next page; undefined after the last. */
 export async function readLines(
   db: Queries,
-  { projectId, deploymentId, since, until, most, before, accepts }: LinesQuery,
+  { projectId, deploymentId, since, until, max, before, accepts }: LinesQuery,
 ): Promise<{ lines: FoundLine[]; next: string | undefined }> {
   const start = before === undefined ? undefined : readCursor(before)
   const pieces = await piecesOf(db, { projectId, deploymentId, since, until: start ? start.date + 1 : until })
@@ -53,10 +53,10 @@ export async function readLines(
       }
     }
   }
-  found.sort((one, other) => (isBefore(one, other) ? 1 : -1))
-  const page = found.slice(0, most)
+  found.sort((a, b) => (isBefore(a, b) ? 1 : -1))
+  const page = found.slice(0, max)
   const last: Place | undefined =
-    found.length > most ? page.at(-1) : boundary < 0 ? undefined : { date: boundary, piece: MOST, index: MOST }
+    found.length > max ? page.at(-1) : boundary < 0 ? undefined : { date: boundary, piece: MOST, index: MOST }
   const isFurther = last !== undefined && (start === undefined || isBefore(last, start))
   return { lines: page.map(({ line }) => line), next: isFurther ? writeCursor(last) : undefined }
 }

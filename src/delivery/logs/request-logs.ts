@@ -60,8 +60,8 @@ export async function listRequestLogs(
   const deployment = query.deploymentId ? await findDeployment(ctx, { idOrUrl: query.deploymentId }) : undefined
   const { startDate = 0, endDate = ctx.now + 1, page = 0 } = query
   const { lines } = await readLines(ctx.db, {
-    ...{ projectId: project.id, deploymentId: deployment?.id, until: endDate, most: MAX_LINES },
-    since: Math.max(startDate, ctx.now - LOG_BUDGET.keptMs),
+    ...{ projectId: project.id, deploymentId: deployment?.id, until: endDate, max: MAX_LINES },
+    since: Math.max(startDate, ctx.now - LOG_BUDGET.retentionMs),
     accepts: acceptedBy(query),
   })
   // A line without a request stands for itself.

@@ -44,9 +44,13 @@ export async function listRuntimeLogs(
   { deployment }: DeploymentWithProject,
   { query }: Input<RuntimeLogsQuery>,
 ): Promise<RuntimeLog[]> {
-  const { since = ctx.now - LOG_BUDGET.keptMs, until = Number.MAX_SAFE_INTEGER, limit: most = DEFAULT_LINES } = query
+  const {
+    since = ctx.now - LOG_BUDGET.retentionMs,
+    until = Number.MAX_SAFE_INTEGER,
+    limit: max = DEFAULT_LINES,
+  } = query
   const { id, project_id } = deployment
-  const of = { projectId: project_id, deploymentId: id, since, until, most, accepts: acceptsOf(query) }
+  const of = { projectId: project_id, deploymentId: id, since, until, max, accepts: acceptsOf(query) }
   const { lines } = await readLines(ctx.db, of)
   return lines.length === 0 ? [delimiter(deployment.url, ctx.now)] : lines.toReversed().map(showLine)
 }

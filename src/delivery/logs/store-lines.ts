@@ -11,7 +11,7 @@ import type { LogLine, LogReport } from '../protocol/log-report.ts'
 
 /** TABLE bounds of kept lines. */
 export const LOG_BUDGET = {
-  keptMs: 3 * 24 * 3_600_000,
+  retentionMs: 3 * 24 * 3_600_000,
   /** Bytes and pieces of an account: the oldest go first. */
   bytes: 32 * 1024 * 1024,
   pieces: 4000,
@@ -165,7 +165,7 @@ export async function purgeOldLogs({ db, now }: Pick<OperatorCtx, 'db' | 'now'>,
   const old = await db
     .selectFrom('runtime_log')
     .select('id')
-    .where('last_at', '<', now - LOG_BUDGET.keptMs)
+    .where('last_at', '<', now - LOG_BUDGET.retentionMs)
     .orderBy('last_at')
     .limit(limit)
     .execute()

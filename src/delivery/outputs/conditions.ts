@@ -14,7 +14,7 @@ import {
 } from './fields.ts'
 import { valuePatternOf } from './patterns.ts'
 
-const TEXT = { most: OUTPUT_LIMITS.pattern }
+const TEXT = { max: OUTPUT_LIMITS.pattern }
 const COMPARISONS = 11
 
 /** Returns the conditions of a list, or undefined. */

@@ -1,6 +1,6 @@
 /** Reads `config.json` of an output: Build Output API, version 3. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
-import { scheduleFault } from '../crons/schedule.ts'
+import { scheduleError } from '../crons/schedule.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Images, Phase, Route, RoutingManifest } from '../protocol/routing-manifest.ts'
 import {
@@ -30,13 +30,13 @@ export type OutputConfig = Pick<RoutingManifest, 'wildcards' | 'crons'> & {
   framework?: { slug: string; version: string }
 }
 
-const CONTENT_TYPE = { most: 256, form: [/^[\x20-\x7e]+$/, 'is not a content type.'] } as const
+const CONTENT_TYPE = { max: 256, form: [/^[\x20-\x7e]+$/, 'is not a content type.'] } as const
 const POLICY = {
-  least: 1,
-  most: 256,
+  min: 1,
+  max: 256,
   form: [/^[\x20-\x7e]+$/, 'must be visible ASCII characters and spaces.'],
 } as const
-const NAME = { least: 1, most: 256 }
+const NAME = { min: 1, max: 256 }
 
 /** Reads the file. Ignores unknown fields, since builders add some. Returns undefined for another version. */
 export async function readConfig(config: Field, notices: NoticeList): Promise<OutputConfig | undefined> {
@@ -60,7 +60,7 @@ function wildcardsOf(field: Field): RoutingManifest['wildcards'] {
   return (itemsOf(field, OUTPUT_LIMITS.wildcards) ?? []).flatMap((item) => {
     if (!isObject(item)) return []
     const domain = required(member(item, 'domain'), (one) => textOf(one, NAME))
-    const value = required(member(item, 'value'), (one) => textOf(one, { most: 1024 }))
+    const value = required(member(item, 'value'), (one) => textOf(one, { max: 1024 }))
     return domain === undefined || value === undefined ? [] : [{ domain: domain.toLowerCase(), value }]
   })
 }
@@ -69,7 +69,7 @@ async function overridesOf(field: Field): Promise<Map<string, Override>> {
   const overrides = new Map<string, Override>()
   await mapInSlices(entriesOf(field, OUTPUT_LIMITS.files) ?? [], ([file, entry]) => {
     if (!isObject(entry)) return
-    const path = textOf(member(entry, 'path'), { most: OUTPUT_LIMITS.path })
+    const path = textOf(member(entry, 'path'), { max: OUTPUT_LIMITS.path })
     const contentType = textOf(member(entry, 'contentType'), CONTENT_TYPE)
     overrides.set(file, {
       field: entry,
@@ -85,11 +85,11 @@ async function cronsOf(field: Field, notices: NoticeList): Promise<RoutingManife
   const crons = await mapInSlices(itemsOf(field, OUTPUT_LIMITS.crons) ?? [], (item) => {
     if (!isObject(item)) return []
     const path = required(member(item, 'path'), (one) =>
-      textOf(one, { most: 512, form: [/^\//, 'must begin with "/".'] }),
+      textOf(one, { max: 512, form: [/^\//, 'must begin with "/".'] }),
     )
-    const schedule = required(member(item, 'schedule'), (one) => textOf(one, { most: 256 }))
+    const schedule = required(member(item, 'schedule'), (one) => textOf(one, { max: 256 }))
     if (path === undefined || schedule === undefined) return []
-    const fault = scheduleFault(schedule)
+    const fault = scheduleError(schedule)
     if (fault !== undefined) refuseField(member(item, 'schedule'), fault)
     notices.add('crons_not_run', path)
     return [{ path, schedule }]
@@ -100,15 +100,15 @@ async function cronsOf(field: Field, notices: NoticeList): Promise<RoutingManife
 /** Ignored without a slug. */
 function frameworkOf(field: Field): OutputConfig['framework'] {
   if (!isObject(field) || typeof member(field, 'slug').value !== 'string') return undefined
-  const slug = textOf(member(field, 'slug'), { most: 50 })
-  const version = textOf(member(field, 'version'), { most: 50 })
+  const slug = textOf(member(field, 'slug'), { max: 50 })
+  const version = textOf(member(field, 'version'), { max: 50 })
   return slug === undefined || version === undefined ? undefined : { slug, version }
 }
 
 function imagesOf(field: Field): Images | undefined {
   if (!isObject(field)) return undefined
-  const integers = (key: string, most: number, largest: number) =>
-    itemsOf(member(field, key), most)?.flatMap((item) => required(item, (one) => integerOf(one, 1, largest)) ?? [])
+  const integers = (key: string, max: number, largest: number) =>
+    itemsOf(member(field, key), max)?.flatMap((item) => required(item, (one) => integerOf(one, 1, largest)) ?? [])
   const images = {
     sizes: required(member(field, 'sizes'), () => integers('sizes', 50, 100_000)),
     domains: textsOf(member(field, 'domains'), 50, NAME) ?? [],
@@ -130,7 +130,7 @@ function localPatternOf(field: Field) {
   if (!isObject(field)) return undefined
   return defined({
     pathname: valuePatternOf(member(field, 'pathname')),
-    search: textOf(member(field, 'search'), { most: 256 }),
+    search: textOf(member(field, 'search'), { max: 256 }),
   })
 }
 
@@ -142,9 +142,9 @@ function remotePatternOf(field: Field) {
     hostname,
     ...defined({
       protocol: choiceOf(member(field, 'protocol'), ['http', 'https']),
-      port: textOf(member(field, 'port'), { most: 5 }),
+      port: textOf(member(field, 'port'), { max: 5 }),
       pathname: valuePatternOf(member(field, 'pathname')),
-      search: textOf(member(field, 'search'), { most: 256 }),
+      search: textOf(member(field, 'search'), { max: 256 }),
     }),
   }
 }

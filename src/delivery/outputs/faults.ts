@@ -1,20 +1,20 @@
-type Fault = { file: string; field: string; message: string }
+type FieldError = { file: string; field: string; message: string }
 
 /** The most errors in a report; more would not help to fix them. */
 const MAX_FAULTS = 20
 
 export type Report = {
-  faults: Fault[]
+  faults: FieldError[]
   more: number
 }
 
 /** Creates a report. */
-export function openReport(): Report {
+export function createReport(): Report {
   return { faults: [], more: 0 }
 }
 
 /** Adds an error. `message` continues a sentence that begins with file and field. */
-export function addFault(report: Report, file: string, field: string, message: string): void {
+export function addError(report: Report, file: string, field: string, message: string): void {
   if (report.faults.length < MAX_FAULTS) report.faults.push({ file, field, message })
   else report.more++
 }
@@ -24,6 +24,6 @@ export function sentencesOf({ faults, more }: Report): string[] {
   return [...faults.map(sentenceOf), ...(more > 0 ? [`${more} more errors are not listed.`] : [])]
 }
 
-function sentenceOf({ file, field, message }: Fault): string {
+function sentenceOf({ file, field, message }: FieldError): string {
   return field === '' ? `${file} ${message}` : `${file}: ${field} ${message}`
 }

@@ -1,14 +1,14 @@
 /** Parses fields of tenants' JSON. An invalid value adds an error with file and field, and becomes undefined. */
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
-import { addFault, type Report } from './faults.ts'
+import { addError, type Report } from './faults.ts'
 
 export type Field = { report: Report; file: string; name: string; value: unknown }
 
-export type TextLimits = { least?: number; most: number; form?: readonly [RegExp, string] }
+export type TextLimits = { min?: number; max: number; form?: readonly [RegExp, string] }
 
 /** Adds an error about a field. */
 export function refuseField({ report, file, name }: Field, message: string): undefined {
-  addFault(report, file, name, message)
+  addError(report, file, name, message)
 }
 
 /** Returns the field of a key. Its value is undefined if missing or null. */
@@ -27,24 +27,24 @@ export function isObject(field: Field, choices = 'an object'): boolean {
 }
 
 /** Returns a text, or undefined. */
-export function textOf(field: Field, { least = 0, most, form }: TextLimits): string | undefined {
+export function textOf(field: Field, { min = 0, max, form }: TextLimits): string | undefined {
   const { value } = field
   if (value === undefined) return undefined
   if (typeof value !== 'string') return refuseField(field, 'must be a string.')
-  if (value.length < least) return refuseField(field, 'must not be empty.')
-  if (value.length > most) {
-    return refuseField(field, `has ${value.length} characters. At most ${most} are allowed.`)
+  if (value.length < min) return refuseField(field, 'must not be empty.')
+  if (value.length > max) {
+    return refuseField(field, `has ${value.length} characters. At most ${max} are allowed.`)
   }
   if (!value.isWellFormed() || value.includes('\0')) return refuseField(field, 'must be Unicode text without NUL.')
   return form === undefined || form[0].test(value) ? value : refuseField(field, form[1])
 }
 
 /** Returns a whole number, or undefined. `other`: other allowed types, for the message. */
-export function integerOf(field: Field, least: number, most: number, other = ''): number | undefined {
+export function integerOf(field: Field, min: number, max: number, other = ''): number | undefined {
   const { value } = field
   if (value === undefined) return undefined
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number
-  return refuseField(field, `must be ${other}a whole number from ${least} to ${most}.`)
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+  return refuseField(field, `must be ${other}a whole number from ${min} to ${max}.`)
 }
 
 /** Returns whether a flag is set. */
@@ -61,24 +61,24 @@ export function choiceOf<const T extends readonly string[]>(field: Field, choice
 }
 
 /** Returns the items of a list, or undefined. A list above the limit is an error and is not read. `other`: as in `integerOf`. */
-export function itemsOf(field: Field, most: number, other = ''): Field[] | undefined {
+export function itemsOf(field: Field, max: number, other = ''): Field[] | undefined {
   const { value } = field
   if (value === undefined) return undefined
   if (!Array.isArray(value)) return refuseField(field, `must be ${other}a list.`)
-  if (value.length > most) return refuseField(field, `has ${value.length} entries. At most ${most} are allowed.`)
+  if (value.length > max) return refuseField(field, `has ${value.length} entries. At most ${max} are allowed.`)
   return value.map((item, at) => ({ ...field, name: `${field.name}[${at}]`, value: item ?? undefined }))
 }
 
 /** Returns the texts of a list, or undefined. `other`: as in `integerOf`. */
-export function textsOf(field: Field, most: number, limits: TextLimits, other = ''): string[] | undefined {
-  return itemsOf(field, most, other)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
+export function textsOf(field: Field, max: number, limits: TextLimits, other = ''): string[] | undefined {
+  return itemsOf(field, max, other)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
 }
 
 /** Returns the fields of an object by key, or undefined. */
-export function entriesOf(field: Field, most: number): [key: string, field: Field][] | undefined {
+export function entriesOf(field: Field, max: number): [key: string, field: Field][] | undefined {
   if (!isObject(field)) return undefined
   const keys = Object.keys(field.value as object)
-  if (keys.length > most) return refuseField(field, `has ${keys.length} entries. At most ${most} are allowed.`)
+  if (keys.length > max) return refuseField(field, `has ${keys.length} entries. At most ${max} are allowed.`)
   return keys.map((key) => [key, { ...member(field, key), name: `${field.name}[${JSON.stringify(key)}]` }])
 }
 
@@ -89,8 +89,8 @@ export function required<T>(field: Field, read: (field: Field) => T | undefined)
 
 /** Parses a JSON file. Returns undefined and adds an error if it is invalid, or too costly to parse. */
 export function parseField(file: Field, bytes: Uint8Array): Field | undefined {
-  const most = OUTPUT_LIMITS.jsonTokens
-  if (tokensOf(bytes, most) > most) return refuseField(file, `has more than ${most} values. Remove some.`)
+  const max = OUTPUT_LIMITS.jsonTokens
+  if (tokensOf(bytes, max) > max) return refuseField(file, `has more than ${max} values. Remove some.`)
   try {
     return { ...file, value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown }
   } catch {
@@ -99,11 +99,11 @@ export function parseField(file: Field, bytes: Uint8Array): Field | undefined {
 }
 
 /** Counts brackets, colons and commas outside of strings. Stops soon after `most`. */
-function tokensOf(bytes: Uint8Array, most: number): number {
+function tokensOf(bytes: Uint8Array, max: number): number {
   const [quote, backslash] = [0x22, 0x5c]
   let tokens = 0
   let isText = false
-  for (let at = 0; at < bytes.length && tokens <= most; at++) {
+  for (let at = 0; at < bytes.length && tokens <= max; at++) {
     const byte = bytes[at]!
     if (byte === quote) isText = !isText
     else if (isText && byte === backslash) at++

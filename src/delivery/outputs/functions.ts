@@ -4,7 +4,7 @@ import type { FunctionFiles } from '../protocol/function-files.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { FunctionBundle } from '../protocol/routing-manifest.ts'
 import { defined } from './config-file.ts'
-import { addFault, type Report } from './faults.ts'
+import { addError, type Report } from './faults.ts'
 import {
   choiceOf,
   entriesOf,
@@ -18,7 +18,7 @@ import {
   textOf,
 } from './fields.ts'
 import type { NoticeList } from './notices.ts'
-import { linkTarget, pathFault } from './paths.ts'
+import { linkTarget, pathError } from './paths.ts'
 import { fileAt, linkEnd, type Tree, type UploadEntry } from './tree.ts'
 
 /** Files of a function, by its name. */
@@ -31,7 +31,7 @@ export type Functions = {
   paths: Map<string, number>
 }
 
-export type ReadJson = (path: string, most: number) => Promise<Field | undefined>
+export type ReadJson = (path: string, max: number) => Promise<Field | undefined>
 
 const SUFFIX = '.func'
 
@@ -80,7 +80,7 @@ async function contentsOf(tree: Tree, folder: string, report: Report): Promise<M
     if (place === undefined) return
     const target = linkTarget(place.inside, entry.target!)
     if (target === undefined)
-      addFault(report, path, '', 'is a link that points outside of its function. Copy its target.')
+      addError(report, path, '', 'is a link that points outside of its function. Copy its target.')
     else place.owner.links.push({ path: place.inside, target: entry.target! })
   })
   return contents
@@ -91,14 +91,14 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
 }
 
 /** `filePathMap` lists project files that the function needs. Returns their number. */
-async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree, most: number): Promise<number> {
-  const entries = entriesOf(member(config, 'filePathMap'), most) ?? []
+async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree, max: number): Promise<number> {
+  const entries = entriesOf(member(config, 'filePathMap'), max) ?? []
   await mapInSlices(entries, ([path, entry]) => {
-    const fault = pathFault(path)
+    const fault = pathError(path)
     if (fault !== undefined) return refuseField(entry, fault)
-    const from = required(entry, (one) => textOf(one, { most: OUTPUT_LIMITS.path }))
+    const from = required(entry, (one) => textOf(one, { max: OUTPUT_LIMITS.path }))
     if (from === undefined) return
-    const file = pathFault(from) === undefined ? fileAt(tree, from) : undefined
+    const file = pathError(from) === undefined ? fileAt(tree, from) : undefined
     if (file === undefined)
       refuseField(entry, `names ${from}, which was not uploaded. Deploy from the folder of the build.`)
     else files.files.push(fileOf(path, file))
@@ -109,7 +109,7 @@ async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree,
 /** Variables that the builder sets for this function. */
 function environmentOf(config: Field): Record<string, string> {
   const entries = entriesOf(member(config, 'environment'), MAX_VARIABLES) ?? []
-  const texts = entries.map(([key, field]) => [key, textOf(field, { most: MAX_VALUE })] as const)
+  const texts = entries.map(([key, field]) => [key, textOf(field, { max: MAX_VALUE })] as const)
   return Object.fromEntries(texts.filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
@@ -118,11 +118,11 @@ const MAX_VALUE = 64 * 1024
 
 function bundleOf(name: string, config: Field, { files, links }: FunctionContent, notices: NoticeList) {
   const isEdge = member(config, 'type').value === 'EdgeFunction' || member(config, 'runtime').value === 'edge'
-  const runtime = isEdge ? 'edge' : required(member(config, 'runtime'), (one) => textOf(one, { least: 1, most: 64 }))
+  const runtime = isEdge ? 'edge' : required(member(config, 'runtime'), (one) => textOf(one, { min: 1, max: 64 }))
   if (runtime === undefined) return undefined
   const kind = kindOf(runtime, config)
   const entry = member(config, isEdge ? 'entrypoint' : 'handler')
-  const entrypoint = required(entry, (one) => textOf(one, { least: 1, most: OUTPUT_LIMITS.path })) ?? ''
+  const entrypoint = required(entry, (one) => textOf(one, { min: 1, max: OUTPUT_LIMITS.path })) ?? ''
   const isThere = files.some(({ path }) => path === entrypoint) || links.some(({ path }) => path === entrypoint)
   if (kind !== 'unsupported' && entrypoint !== '' && !isThere)
     refuseField(entry, `names ${entrypoint}, which is not in the function.`)
@@ -172,6 +172,6 @@ async function addLinks(tree: Tree, folder: string, functions: Functions, report
     const bundle =
       end?.startsWith(folder) && end.endsWith(SUFFIX) ? real.get(end.slice(folder.length, -SUFFIX.length)) : undefined
     if (bundle !== undefined) functions.paths.set(name, bundle)
-    else addFault(report, path, '', `is a link to ${end ?? 'itself'}, which is not a function of this output.`)
+    else addError(report, path, '', `is a link to ${end ?? 'itself'}, which is not a function of this output.`)
   })
 }

@@ -49,7 +49,7 @@ const RUN_BY: Partial<Record<NoticeCode, keyof Runs>> = {
 }
 
 /** Collects notices and merges them into one sentence per kind. `runs`: nothing where it is not said. */
-export function openNotices(runs: Runs = { functions: false, pictures: false }): NoticeList {
+export function createNotices(runs: Runs = { functions: false, pictures: false }): NoticeList {
   const places = new Map<NoticeCode, Set<string>>()
   return {
     add(code, what) {

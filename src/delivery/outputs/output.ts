@@ -4,10 +4,10 @@ import { type FunctionList, functionLists } from '../functions/file-lists.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { ROUTING_MANIFEST_VERSION, type RoutingManifest } from '../protocol/routing-manifest.ts'
 import { readConfig } from './config-file.ts'
-import { addFault, openReport, type Report, sentencesOf } from './faults.ts'
+import { addError, createReport, type Report, sentencesOf } from './faults.ts'
 import { type Field, parseField, refuseField } from './fields.ts'
 import { type Functions, type ReadJson, readFunctions } from './functions.ts'
-import { type Notice, type NoticeList, openNotices, type Runs } from './notices.ts'
+import { createNotices, type Notice, type NoticeList, type Runs } from './notices.ts'
 import { prerenderOf } from './prerenders.ts'
 import { staticFilesOf } from './static-files.ts'
 import { fileAt, openTree, type Tree, type UploadEntry } from './tree.ts'
@@ -34,8 +34,8 @@ export function isPrebuilt(entries: readonly Pick<UploadEntry, 'path'>[]): boole
 
 /** Reads an output. Returns it, or at most 21 error sentences. Works in slices, so a large output does not block other requests. */
 export async function readOutput(upload: Upload): Promise<Output | { faults: string[] }> {
-  const report = openReport()
-  const notices = openNotices(upload.runs)
+  const report = createReport()
+  const notices = createNotices(upload.runs)
   const tree = await openTree(upload.entries, report)
   const manifest = report.faults.length === 0 ? await compile(upload, tree, report, notices) : undefined
   if (manifest === undefined || report.faults.length > 0) return { faults: sentencesOf(report) }
@@ -61,12 +61,12 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
   }
   const bytes = Buffer.byteLength(JSON.stringify(manifest))
   if (bytes > OUTPUT_LIMITS.manifestBytes) {
-    const most = OUTPUT_LIMITS.manifestBytes
-    addFault(
+    const max = OUTPUT_LIMITS.manifestBytes
+    addError(
       report,
       CONFIG_FILE,
       '',
-      `and the files of the output make a routing manifest of ${bytes} bytes. At most ${most} are allowed.`,
+      `and the files of the output make a routing manifest of ${bytes} bytes. At most ${max} are allowed.`,
     )
   }
   return { manifest, functionLists: lists }
@@ -75,11 +75,11 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
 /** Reads JSON of the upload. Config files of functions share a budget. */
 function jsonReader({ read }: Upload, tree: Tree, report: Report): ReadJson {
   let left: number = OUTPUT_LIMITS.functionConfigsBytes
-  return async (path, most) => {
+  return async (path, max) => {
     const file = fileAt(tree, path)
     const field: Field = { report, file: path, name: '', value: undefined }
     if (file === undefined) return refuseField(field, 'is missing.')
-    if (file.size > most) return refuseField(field, `has ${file.size} bytes. At most ${most} are allowed.`)
+    if (file.size > max) return refuseField(field, `has ${file.size} bytes. At most ${max} are allowed.`)
     left -= path === CONFIG_FILE ? 0 : file.size
     if (left < 0) return refuseField(field, 'and the files like it have too many bytes together.')
     return parseField(field, await read(file.path))

@@ -26,7 +26,7 @@ const FAULTS: readonly (readonly [holds: (path: string, names: readonly string[]
 ]
 
 /** Returns the error of a path as the rest of a sentence, or undefined. */
-export function pathFault(path: string): string | undefined {
+export function pathError(path: string): string | undefined {
   const names = path.length > OUTPUT_LIMITS.path ? [] : path.split('/')
   return FAULTS.find(([holds]) => holds(path, names))?.[1]
 }

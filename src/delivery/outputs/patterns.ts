@@ -5,7 +5,7 @@ import { type Field, refuseField, textOf } from './fields.ts'
 
 /** Returns the source of a route, anchored as builders do: adds missing `^` and `$`. If it does not compile, adds an error and returns undefined. */
 export function sourceOf(field: Field): string | undefined {
-  const text = textOf(field, { most: OUTPUT_LIMITS.pattern })
+  const text = textOf(field, { max: OUTPUT_LIMITS.pattern })
   if (text === undefined) return undefined
   const start = text.startsWith('^') ? '' : '^'
   const end = text.endsWith('$') ? '' : '$'
@@ -14,7 +14,7 @@ export function sourceOf(field: Field): string | undefined {
 
 /** Returns a pattern for a full value. If it does not compile, adds an error and returns undefined. */
 export function valuePatternOf(field: Field): string | undefined {
-  const text = textOf(field, { most: OUTPUT_LIMITS.pattern })
+  const text = textOf(field, { max: OUTPUT_LIMITS.pattern })
   return text === undefined ? undefined : compiled(field, `^(?:${inJavaScript(text)})$`)
 }
 

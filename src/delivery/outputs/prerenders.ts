@@ -11,7 +11,7 @@ import { headersOf } from './route-rules.ts'
 import { fileAt, type Tree } from './tree.ts'
 
 const MAX_SECONDS = 2 ** 31 - 1
-const NAMES = { least: 1, most: 256 }
+const NAMES = { min: 1, max: 256 }
 
 /** Reads a prerender config. `folder` is that of the functions and contains the fallback. */
 export function prerenderOf(config: Field, tree: Tree, folder: string, notices: NoticeList): Prerender | undefined {
@@ -30,7 +30,7 @@ export function prerenderOf(config: Field, tree: Tree, folder: string, notices: 
       group: integerOf(member(config, 'group'), 1, MAX_SECONDS),
       // The token triggers revalidation, so it must be unguessable: 128 bits.
       bypassToken: textOf(member(config, 'bypassToken'), {
-        most: 256,
+        max: 256,
         form: [/^.{32,}$/s, 'must have 32 characters or more.'],
       }),
       fallback: fallbackOf(config, tree, folder),
@@ -53,7 +53,7 @@ function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallb
   const isText = typeof field.value === 'string'
   if (!isText && !isObject(field, 'a string or an object')) return undefined
   const path = required(isText ? field : member(field, 'fsPath'), (one) =>
-    textOf(one, { least: 1, most: OUTPUT_LIMITS.path }),
+    textOf(one, { min: 1, max: OUTPUT_LIMITS.path }),
   )
   if (path === undefined) return undefined
   const target = linkTarget(config.file, path)
@@ -61,13 +61,13 @@ function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallb
   if (file === undefined) return refuseField(field, `names ${path}, which is not a file of the output.`)
   const type = isText
     ? undefined
-    : textOf(member(field, 'contentType'), { most: 256, form: [/^[\x20-\x7e]+$/, 'is not a content type.'] })
+    : textOf(member(field, 'contentType'), { max: 256, form: [/^[\x20-\x7e]+$/, 'is not a content type.'] })
   return { digest: file.digest, size: file.size, contentType: type ?? contentTypeOf(path) }
 }
 
 function chainOf(field: Field, notices: NoticeList): Prerender['chain'] {
   if (!isObject(field)) return undefined
-  const outputPath = required(member(field, 'outputPath'), (one) => textOf(one, { least: 1, most: OUTPUT_LIMITS.path }))
+  const outputPath = required(member(field, 'outputPath'), (one) => textOf(one, { min: 1, max: OUTPUT_LIMITS.path }))
   return outputPath === undefined
     ? undefined
     : { outputPath, headers: headersOf(member(field, 'headers'), notices) ?? [] }

@@ -1,6 +1,6 @@
 /** Compiles the routes of config.json into the rules of the routing manifest. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
-import { HEADER_NAME, inLowerCase, MESSAGE_HEADERS, mayChange } from '../protocol/message-headers.ts'
+import { canChange, HEADER_NAME, inLowerCase, MESSAGE_HEADERS } from '../protocol/message-headers.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import {
   type Header,
@@ -28,11 +28,11 @@ import {
 import type { NoticeList } from './notices.ts'
 import { sourceOf } from './patterns.ts'
 
-const TEXT = { most: OUTPUT_LIMITS.pattern }
-const NAME = { least: 1, most: 256 }
-const NAME_OF_HEADER = { most: 256, form: [HEADER_NAME, 'is not a header name.'] } as const
+const TEXT = { max: OUTPUT_LIMITS.pattern }
+const NAME = { min: 1, max: 256 }
+const NAME_OF_HEADER = { max: 256, form: [HEADER_NAME, 'is not a header name.'] } as const
 const HEADER_VALUE = {
-  most: OUTPUT_LIMITS.headerValue,
+  max: OUTPUT_LIMITS.headerValue,
   form: [/^[^\x00-\x08\x0a-\x1f\x7f]*$/, 'has a line break or another control character.'],
 } as const
 
@@ -54,8 +54,8 @@ export async function phasesOf(field: Field, notices: NoticeList): Promise<Recor
   const names = Object.values(phases)
     .flat()
     .reduce((sum, route) => sum + namesIn(route), 0)
-  const most = OUTPUT_LIMITS.transformNames
-  if (names > most) refuseField(field, `has ${names} names in its transforms. At most ${most} are allowed.`)
+  const max = OUTPUT_LIMITS.transformNames
+  if (names > max) refuseField(field, `has ${names} names in its transforms. At most ${max} are allowed.`)
   return phases
 }
 
@@ -116,7 +116,7 @@ function flags(field: Field) {
 }
 
 function methodsOf(field: Field): string[] | undefined {
-  return textsOf(field, 32, { least: 1, most: 32 })?.map((method) => method.toUpperCase())
+  return textsOf(field, 32, { min: 1, max: 32 })?.map((method) => method.toUpperCase())
 }
 
 function destinationOf(field: Field): string | undefined {
@@ -162,8 +162,8 @@ function transformOf(field: Field, notices: NoticeList): Transform | undefined {
 /** Removes names of headers that the server controls from a match. Returns undefined if no name is left. */
 function changeable(match: Match): Match | undefined {
   const { eq, inc } = match
-  if (eq !== undefined && !mayChange(String(eq))) return undefined
-  const others = inc?.filter(mayChange)
+  if (eq !== undefined && !canChange(String(eq))) return undefined
+  const others = inc?.filter(canChange)
   if (others?.length === inc?.length) return match
   return others!.length === 0 ? undefined : { ...match, inc: others! }
 }
@@ -207,7 +207,7 @@ function localeOf(field: Field): Route['locale'] {
 }
 
 function middlewareOf(field: Field, phase: Phase): string | undefined {
-  const name = textOf(field, { least: 1, most: OUTPUT_LIMITS.path })
+  const name = textOf(field, { min: 1, max: OUTPUT_LIMITS.path })
   if (name === undefined || phase === 'none') return name
   return refuseField(field, `is after "handle": "${phase}". Middleware runs before the first "handle". Move it there.`)
 }

@@ -2,10 +2,10 @@ import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { StaticFile } from '../protocol/routing-manifest.ts'
 import type { Override } from './config-file.ts'
 import { contentTypeOf } from './content-types.ts'
-import { addFault, type Report } from './faults.ts'
+import { addError, type Report } from './faults.ts'
 import { refuseField } from './fields.ts'
 import type { NoticeList } from './notices.ts'
-import { pathFault } from './paths.ts'
+import { pathError } from './paths.ts'
 import { fileAt, type Tree } from './tree.ts'
 
 /** Lists the files below `folder`, which ends in a slash. An override sets another path and content type. */
@@ -22,7 +22,7 @@ export async function staticFilesOf(
   await mapInSlices(below, (from) => {
     const entry = fileAt(tree, from)
     if (entry === undefined || !entry.path.startsWith(folder)) {
-      addFault(
+      addError(
         report,
         from,
         '',
@@ -35,7 +35,7 @@ export async function staticFilesOf(
     const override = overrides.get(name)
     const path = outputPath(override, name)
     if (path === undefined) return
-    if (files.has(path)) addFault(report, from, '', `and another file are both served at ${path}. Change an override.`)
+    if (files.has(path)) addError(report, from, '', `and another file are both served at ${path}. Change an override.`)
     const contentType = override?.contentType ?? contentTypeOf(name)
     files.set(path, { path, digest: entry.digest, size: entry.size, contentType })
   })
@@ -45,7 +45,7 @@ export async function staticFilesOf(
 
 function outputPath(override: Override | undefined, name: string): string | undefined {
   const path = override?.path?.replace(/^\//, '') ?? name
-  const fault = path === '' ? undefined : pathFault(path)
+  const fault = path === '' ? undefined : pathError(path)
   return fault === undefined
     ? `/${path}`
     : refuseField({ ...override!.field, name: `${override!.field.name}.path` }, fault)

@@ -1,7 +1,7 @@
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
-import { addFault, type Report } from './faults.ts'
-import { foldedPath, foldersAbove, linkTarget, pathFault, shown } from './paths.ts'
+import { addError, type Report } from './faults.ts'
+import { foldedPath, foldersAbove, linkTarget, pathError, shown } from './paths.ts'
 
 /** An entry of an upload. Paths are relative to the project folder. `digest`: SHA-256 in hex. `target`: the raw target of a link. */
 export type UploadEntry = {
@@ -36,35 +36,36 @@ export async function openTree(entries: readonly UploadEntry[], report: Report):
   const folded = new Map<string, string>()
   await mapInSlices(entries, (entry) => {
     const { path } = entry
-    const fault = pathFault(path) ?? kindFault(entry)
-    if (fault !== undefined) return addFault(report, shown(path), '', fault)
+    const fault = pathError(path) ?? kindError(entry)
+    if (fault !== undefined) return addError(report, shown(path), '', fault)
     addFolders(path, folders)
     if (entry.kind === 'folder') return folders.add(path)
     const before = folded.get(foldedPath(path))
     folded.set(foldedPath(path), path)
-    if (before !== undefined) return addFault(report, path, '', collisionOf(path, before))
+    if (before !== undefined) return addError(report, path, '', collisionOf(path, before))
     if (entry.kind === 'file') return files.set(path, entry)
     const target = linkTarget(path, entry.target ?? '')
-    if (target === undefined) return addFault(report, path, '', LEADS_OUT)
+    if (target === undefined) return addError(report, path, '', LEADS_OUT)
     return links.set(path, { entry, target })
   })
   for (const path of [...files.keys(), ...links.keys()]) {
-    if (folders.has(path)) addFault(report, path, '', 'is a file or a link, and other entries lie below it.')
+    if (folders.has(path)) addError(report, path, '', 'is a file or a link, and other entries lie below it.')
   }
   return { files, links, folders }
 }
 
 const LEADS_OUT = 'is a link that points outside of the upload. Links must be relative, and end inside it.'
 
-function withinBudget(entries: readonly UploadEntry[], report: Report): boolean {
+/** Returns whether an upload is within the limits of number, bytes and paths, by the sizes that its files have. Reports what exceeds them. */
+export function withinBudget(entries: readonly UploadEntry[], report: Report): boolean {
   const { files, bytes, paths } = OUTPUT_LIMITS
   const faults = [
     entries.length > files && `has ${entries.length} files. At most ${files} are allowed.`,
     sumOf(entries, ({ size }) => size) > bytes && `has more than ${bytes} bytes.`,
-    sumOf(entries, ({ path }) => path.length) > paths &&
-      `has paths of more than ${paths} characters together. Shorten them.`,
+    sumOf(entries, ({ path, target = '' }) => path.length + target.length) > paths &&
+      `has paths and links of more than ${paths} characters together. Shorten them.`,
   ].filter((fault) => fault !== false)
-  for (const fault of faults) addFault(report, 'The upload', '', fault)
+  for (const fault of faults) addError(report, 'The upload', '', fault)
   return faults.length === 0
 }
 
@@ -72,7 +73,7 @@ function sumOf(entries: readonly UploadEntry[], part: (entry: UploadEntry) => nu
   return entries.reduce((sum, entry) => sum + part(entry), 0)
 }
 
-function kindFault({ kind, size, target }: UploadEntry): string | undefined {
+function kindError({ kind, size, target }: UploadEntry): string | undefined {
   if (kind === 'other') return 'is neither a file nor a folder nor a link. Devices, pipes and sockets are not kept.'
   if (kind === 'file' && size > OUTPUT_LIMITS.fileBytes)
     return `has ${size} bytes. At most ${OUTPUT_LIMITS.fileBytes} are allowed.`

@@ -21,7 +21,7 @@ export const MESSAGE_HEADERS: ReadonlySet<string> = new Set([
 export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /** Returns whether a deployment may change a header of this lower-case name. */
-export function mayChange(name: string): boolean {
+export function canChange(name: string): boolean {
   return HEADER_NAME.test(name) && !MESSAGE_HEADERS.has(name)
 }
 

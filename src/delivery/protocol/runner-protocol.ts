@@ -15,8 +15,8 @@ export const LEASE_TIMES = {
   /** A lease without a beat for this time is lost. The runner ends its sandbox earlier. */
   leaseMs: 30_000,
   beatMs: 5000,
-  /** The longest that a request for a lease is held open. */
-  pollMs: 25_000,
+  /** The longest that a request for a lease is held open. A runner counts its lease from the request, so it must be much shorter than a lease. */
+  pollMs: 15_000,
   /** The longest attempt of a build. */
   buildMs: 45 * 60_000,
 } as const
@@ -59,6 +59,8 @@ export const Lease = Type.Object({
   target: OneOf('production', 'preview'),
   /** Custom environment, if the deployment has one. */
   environment: Nullable(Text),
+  /** The git branch of the deployment; null: none. A control plane of an earlier version does not send it. */
+  branch: Type.Optional(Nullable(Text)),
   /** The whole environment of the build: variables of the project, of the create, and system variables. */
   env: Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() })),
   /** Keys of `env` whose values are masked in the log. */

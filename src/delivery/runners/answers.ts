@@ -67,7 +67,7 @@ export function parseBody<T extends TSchema>(text: string, schema: T): { value: 
 }
 
 /** Undefined when it is too long. */
-function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
+function readBody(request: IncomingMessage, max: number): Promise<string | undefined> {
   // An empty body has ended already.
   if (request.readableEnded) return Promise.resolve('')
   return new Promise((resolve) => {
@@ -75,7 +75,7 @@ function readBody(request: IncomingMessage, most: number): Promise<string | unde
     let bytes = 0
     request.on('data', (piece: Buffer) => {
       bytes += piece.length
-      if (bytes <= most) return void pieces.push(piece)
+      if (bytes <= max) return void pieces.push(piece)
       pieces.length = 0
       resolve(undefined)
     })

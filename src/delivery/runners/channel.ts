@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
-import { findLease, type Holder } from '../builds/queue.ts'
+import { endedByReport, findLease, type Holder } from '../builds/queue.ts'
 import { LEASE_PATH } from '../protocol/runner-protocol.ts'
 import { closing, leaseLost } from './answers.ts'
 import { openRunnerFiles } from './files.ts'
@@ -53,11 +53,17 @@ export function openRunnerChannel(deps: Deps): RunnerChannel {
       const holder = { deploymentId, attempt: Number(attempt), token }
       // Nothing is read of a body before the lease is known.
       request.pause()
-      if ((await findLease(deps.db.read, holder)) === undefined) return closing(leaseLost())
+      if (!(await isKnown(deps, holder, what))) return closing(leaseLost())
       request.resume()
       return answer(holder, request, response, sha256 ?? '')
     },
   }
+}
+
+/** A report may be repeated, because its answer may be lost. Nothing else is answered once a build has ended. */
+async function isKnown({ db }: Deps, holder: Holder, what: string): Promise<boolean> {
+  if ((await findLease(db.read, holder)) !== undefined) return true
+  return what === 'finish' && (await endedByReport(db.read, holder))
 }
 
 function answersOf(deps: Deps): Readonly<Record<string, readonly [method: string, answer: Answer]>> {

@@ -19,7 +19,7 @@ import { closing, fault, json, leaseLost, readJson } from './answers.ts'
 
 /** Files sent and taken at once. Others wait for their turn. */
 const AT_ONCE = 64
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 /** A runner that reads less than a chunk in this time is disconnected. */
 const STALL_MS = 20_000
 
@@ -43,7 +43,7 @@ export type RunnerFiles = {
 export function openRunnerFiles(deps: Deps): RunnerFiles {
   const turns = createSemaphore({ slots: AT_ONCE, canAcquire: (_, inUse, free) => inUse < AT_ONCE / 2 && inUse < free })
   const inTurn = async <T>(owner: string, work: () => Promise<T>): Promise<T | EdgeResponse> => {
-    if (!(await turns.acquire(owner, PATIENCE_MS))) return fault(503, 'busy', 'Too many files at once. Try again.')
+    if (!(await turns.acquire(owner, TIMEOUT_MS))) return fault(503, 'busy', 'Too many files at once. Try again.')
     try {
       return await work()
     } finally {
@@ -137,23 +137,23 @@ async function storeFile(
   request: IncomingMessage,
 ): Promise<EdgeResponse> {
   const account = { id: build.account_id } as Account
-  const most = Math.min(MAX_FILE_BYTES, await roomLeft({ db: deps.db.read, deps }, account.id))
+  const max = Math.min(MAX_FILE_BYTES, await roomLeft({ db: deps.db.read, deps }, account.id))
   try {
-    const announced = { sha1: undefined, size: undefined, most }
+    const announced = { sha1: undefined, size: undefined, max: max }
     const pieces = atLeastSpeed(request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
     const digest = await deps.files.put(account.id, pieces, announced)
     await nameStrays({ deps, account, now: deps.clock.now() }, [digest])
     if (digest.sha256 === sha256) return json(200, {})
     return fault(400, 'bad_request', `The file has the SHA-256 ${digest.sha256}, and the path names another one.`)
   } catch (error) {
-    return closing(faultOf(refusalOfDisk(error), most))
+    return closing(faultOf(refusalOfDisk(error), max))
   }
 }
 
-function faultOf(error: unknown, most: number): EdgeResponse {
+function faultOf(error: unknown, max: number): EdgeResponse {
   if (error instanceof Refusal) return fault(error.status, error.key, error.message)
   if (error instanceof BadFile && error.why === 'too_large')
-    return most < MAX_FILE_BYTES
+    return max < MAX_FILE_BYTES
       ? fault(
           409,
           'budget_used_up',

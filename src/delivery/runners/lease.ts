@@ -154,6 +154,7 @@ async function leaseOf({ db, ...deps }: Deps, build: Row<'build'>, holder: Holde
     settings: JSON.parse(build.settings_json) as BuildSettings,
     target: deployment.target,
     environment: deployment.custom_environment_id,
+    branch: deployment.git_branch,
     ...variables,
   }
 }

@@ -42,7 +42,7 @@ export async function listRunners(ctx: OperatorCtx): Promise<{ runners: Runner[]
   const asking = rows.filter((row) => row.removed_at === null || Number(row.last_seen_at) > Number(row.removed_at))
   const builds = await buildsByRunner(ctx)
   const runners = asking.map((row) => showRunner(row, builds.get(row.name) ?? []))
-  return { runners: runners.sort((one, other) => other.lastSeenAt - one.lastSeenAt) }
+  return { runners: runners.sort((a, b) => b.lastSeenAt - a.lastSeenAt) }
 }
 
 /** Returns a runner that is not removed. Refuses: not_found 404. */

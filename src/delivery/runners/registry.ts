@@ -9,10 +9,10 @@ import type { LeaseRequest } from '../protocol/runner-protocol.ts'
 export const RUNNER_TIMES = {
   /** Between two writes of `last_seen_at`: a runner asks once for each build that it could run. */
   writeMs: 10_000,
-  /** A runner without a request for this time is gone: an idle one asks every 25 s. */
+  /** A runner without a request for this time is gone: an idle one asks every 15 s. */
   goneMs: 120_000,
   /** The row of one that is gone is kept for this time. */
-  keptMs: 24 * 3_600_000,
+  retentionMs: 24 * 3_600_000,
 } as const
 
 export const MAX_RUNNERS = 500
@@ -79,7 +79,7 @@ async function hasPlace(db: Queries, now: number): Promise<boolean> {
 /** Deletes runners a day after their last request. */
 export async function purgeRunners({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, limit: number): Promise<number> {
   const old = withoutBuilds(db)
-    .where('last_seen_at', '<', now - RUNNER_TIMES.keptMs)
+    .where('last_seen_at', '<', now - RUNNER_TIMES.retentionMs)
     .limit(limit)
   const rows = await db.deleteFrom('runner').where('name', 'in', old).returning('name').execute()
   return rows.length

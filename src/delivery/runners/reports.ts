@@ -7,7 +7,7 @@ import { failBuild, releaseBuild, transactQueue } from '../builds/end.ts'
 import { countEndedBuild } from '../builds/figures.ts'
 import { finishWithOutput } from '../builds/finish.ts'
 import { appendLog } from '../builds/log.ts'
-import { type Holder, moveDeployment, type Outcome, renewLease } from '../builds/queue.ts'
+import { endedByReport, type Holder, moveDeployment, type Outcome, renewLease } from '../builds/queue.ts'
 import { Beat, Finish, LEASE_TIMES, type LeaseState, LogBatch } from '../protocol/runner-protocol.ts'
 import { fault, json, leaseLost, readJson } from './answers.ts'
 
@@ -47,7 +47,7 @@ function stateOf({ outcome, acknowledged }: { outcome: Outcome; acknowledged: nu
   return json(200, state)
 }
 
-/** Ends a build, once. A lost lease changes nothing. */
+/** Ends a build, once: a repeated report is answered as the first one was, and changes nothing. So does that of a lost lease, with 409. */
 export async function answerFinish(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {
   const body = await readJson(request, Finish, 'finish')
   if ('answer' in body) {
@@ -56,8 +56,9 @@ export async function answerFinish(deps: Deps, holder: Holder, request: Incoming
     return body.answer
   }
   const outcome = await finish(deps, holder, body.value)
-  if (outcome !== 'lease_lost') await countEndedBuild(deps, holder)
-  return outcome === 'lease_lost' ? leaseLost() : json(200, {})
+  if (outcome === 'lease_lost') return (await endedByReport(deps.db.read, holder)) ? json(200, {}) : leaseLost()
+  await countEndedBuild(deps, holder)
+  return json(200, {})
 }
 
 const TOO_LONG = {

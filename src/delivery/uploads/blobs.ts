@@ -52,9 +52,14 @@ export async function countStrays(ctx: StrayCtx, files: readonly StoredFile[]): 
   await addStrays(ctx, files, (db, bytes) => countRoom(db, ctx.account.id, bytes))
 }
 
-/** Counts many files of a request in progress, like `countStrays`. Refuses: budget_used_up 409. */
+/** Counts many files of a request in progress, like `countStrays`, and also when it refuses. Refuses: budget_used_up 409. */
 export async function nameStrays(ctx: StrayCtx, files: readonly StoredFile[]): Promise<void> {
-  await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
+  try {
+    await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
+  } catch (error) {
+    await countStrays(ctx, files)
+    throw error
+  }
 }
 
 type Count = (db: Queries, bytes: number) => Promise<unknown>
@@ -67,8 +72,20 @@ async function addStrays({ deps, account, now }: StrayCtx, files: readonly Store
     await deps.db.write(async (db) => {
       const added = await insertMissingRows(db, 'blob', rows)
       if (added.length > 0) await count(db, roomOf(added))
+      if (added.length < slice.length) await keepStrays(db, account.id, slice, condemned_at)
     }, account.id)
   }
+}
+
+/** A stray that is stored again stays as long as a new one does. */
+async function keepStrays(db: Queries, accountId: string, files: readonly StoredFile[], from: number): Promise<void> {
+  await db
+    .updateTable('blob')
+    .set({ condemned_at: from })
+    .where('account_id', '=', accountId)
+    .where(isOneOf(db, 'sha256', JSON.stringify(files.map(({ sha256 }) => sha256))))
+    .where('condemned_at', '<', from)
+    .execute()
 }
 
 /** Returns which of these files of an account have a row. */

@@ -164,8 +164,8 @@ export function startCollection(deps: Deps): () => Promise<void> {
   let nextAt = 0
   const look = () => {
     const [now, passed] = [deps.clock.now(), performance.now()]
-    const { doubted } = watch(now, passed)
-    if (doubted || running !== undefined || passed < nextAt) return
+    const { isSuspect } = watch(now, passed)
+    if (isSuspect || running !== undefined || passed < nextAt) return
     nextAt = passed + EVERY_MS
     running = collectFiles(deps, now)
       .catch((error) => deps.log.warn({ err: error, timer: NAME }, 'cannot collect files; trying again later'))

@@ -6,7 +6,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { BadFile } from '../files/file-store.ts'
 import { countStrays, refusalOfDisk } from './blobs.ts'
-import { addRoom, refuseFull, roomFor, roomLeft, sizeInWords } from './usage.ts'
+import { addRoom, describeSize, refuseFull, roomFor, roomLeft } from './usage.ts'
 
 /** Clients split larger files into parts, or send an archive. */
 export const MAX_FILE_BYTES = 100 * 1024 * 1024
@@ -33,11 +33,11 @@ const NOTHING: IncomingFile = {
  */
 export async function readUpload(ctx: Ctx, _: undefined, { file = NOTHING }: Input): Promise<Digest> {
   const announced = readAnnounced(file)
-  const most = await mostFor(ctx, announced)
+  const max = await maxFor(ctx, announced)
   try {
-    return await ctx.deps.files.put(ctx.account.id, file.pieces, { ...announced, most })
+    return await ctx.deps.files.put(ctx.account.id, file.pieces, { ...announced, max })
   } catch (error) {
-    if (error instanceof BadFile) refuseBad(ctx, error, most)
+    if (error instanceof BadFile) refuseBad(ctx, error, max)
     throw refusalOfDisk(error)
   }
 }
@@ -106,7 +106,7 @@ function readAnnounced({ header }: IncomingFile): { sha1: string | undefined; si
 }
 
 /** Returns the size limit from the account's budget, to refuse larger files before reading them. Refuses: budget_used_up 409. */
-async function mostFor(ctx: Ctx, { sha1, size }: ReturnType<typeof readAnnounced>): Promise<number> {
+async function maxFor(ctx: Ctx, { sha1, size }: ReturnType<typeof readAnnounced>): Promise<number> {
   if (sha1 !== undefined && (await isNamed(ctx, sha1))) return MAX_FILE_BYTES
   const left = await roomLeft(ctx, ctx.account.id)
   if (left < roomFor(size ?? 0)) refuseFull(ctx.deps)
@@ -123,13 +123,13 @@ async function isNamed({ db, account }: Ctx, sha1: string): Promise<boolean> {
   return row !== undefined
 }
 
-function refuseBad({ deps }: Ctx, { why, message }: BadFile, most: number): never {
+function refuseBad({ deps }: Ctx, { why, message }: BadFile, max: number): never {
   if (why !== 'too_large') refuse('bad_request', message)
-  if (most < MAX_FILE_BYTES) refuseFull(deps)
+  if (max < MAX_FILE_BYTES) refuseFull(deps)
   refuseLarge()
 }
 
 function refuseLarge(): never {
-  const most = sizeInWords(MAX_FILE_BYTES)
-  refuse('payload_too_large', `A file has at most ${most}. Send a larger one in parts: vercel deploy --archive=tgz.`)
+  const max = describeSize(MAX_FILE_BYTES)
+  refuse('payload_too_large', `A file has at most ${max}. Send a larger one in parts: vercel deploy --archive=tgz.`)
 }

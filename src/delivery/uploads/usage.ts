@@ -54,13 +54,13 @@ export async function giveRoomBack(db: Queries, accountId: string, bytes: number
 export function refuseFull({ config }: Pick<Deps, 'config'>): never {
   refuse(
     'budget_used_up',
-    `The account has no room for this file: its files may take ${sizeInWords(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed automatically within 9 days (docs/limits.md).`,
+    `The account has no room for this file: its files may take ${describeSize(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed automatically within 9 days (docs/limits.md).`,
     { name: 'files' },
   )
 }
 
 /** Formats a size in the largest unit that gives a whole number. */
-export function sizeInWords(bytes: number): string {
+export function describeSize(bytes: number): string {
   let [count, unit] = [bytes, 0]
   while (count % 1024 === 0 && count > 0 && unit < UNITS.length - 1) {
     count /= 1024

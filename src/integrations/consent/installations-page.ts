@@ -109,31 +109,26 @@ ${sections}`,
 }
 
 /** Also adds the origins of its logos to `origins`. */
-async function accountSection(
-  ctx: UserPageCtx,
-  account: OwnAccount,
-  most: number,
-  origins: Set<string>,
-): Promise<Html> {
+async function accountSection(ctx: UserPageCtx, account: OwnAccount, max: number, origins: Set<string>): Promise<Html> {
   const heading = html`<h2>${nameOf(account)}</h2>`
   if (!canSeeInstallations(account)) {
     return html`<section>${heading}<p class="soft">Your role in this team (${account.role.toLowerCase()}) does not show installed integrations.</p></section>`
   }
   if (account.lacks_factor === 1)
     return html`<section>${heading}<p class="soft">This team requires a second factor. <a href="/console/account/security/factors">Set one up</a></p></section>`
-  const installations = await listAccountInstallations(ctx, account, most + 1)
+  const installations = await listAccountInstallations(ctx, account, max + 1)
   const section = await heldSection(ctx, account)
   if (installations.length === 0)
     return html`<section>${heading}<p class="soft">Nothing is installed.</p>${section}</section>`
   const entries: Html[] = []
-  for (const installation of installations.slice(0, most)) {
+  for (const installation of installations.slice(0, max)) {
     entries.push(await entry(ctx, installation))
     const logo = logoOf(installation.integration)
     if (logo) origins.add(logo.origin)
   }
   const more =
-    installations.length > most &&
-    html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
+    installations.length > max &&
+    html`<p class="soft">These are the newest ${max}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
   return html`<section>${heading}<ul class="rows">${entries}</ul>${more}${section}</section>`
 }
 
@@ -142,7 +137,7 @@ async function entry(ctx: UserPageCtx, item: AccountInstallation): Promise<Html>
   const path = `/integrations/installed/${installation.id}`
   const name = toSingleLine(integration.name)
   const pending = pendingScopes(integration, installation)
-  const mayChange = account.role === 'OWNER'
+  const canChange = account.role === 'OWNER'
   const logo = logoOf(integration)
   return html`<li id="${installation.id}">
 <h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${installation.disabled_at !== null && html`<span class="badge accent">Disabled</span>`}</h3>
@@ -152,7 +147,7 @@ ${disabledNotice(installation)}
 <details><summary>What it can do</summary>${listScopes(scopesOf(installation))}</details>
 ${pending.length > 0 && note('info', html`It requests more access. <a href="/integrations/confirm/${installation.id}">Review the request of ${name}</a>`)}
 ${
-  mayChange &&
+  canChange &&
   html`<p class="line">${
     installation.disabled_at !== null &&
     html`<a class="btn primary" href="${path}/take-over">Become owner of ${name}</a>`

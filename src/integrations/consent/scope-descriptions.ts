@@ -3,7 +3,7 @@
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { Scope } from '../../platform/permissions/scopes.ts'
 
-const WORDS: Record<Scope, { read: string; write: string }> = {
+const LABELS: Record<Scope, { read: string; write: string }> = {
   'integration-configuration': {
     read: 'See its own installation and the webhooks that it registered',
     write:
@@ -41,7 +41,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
 
 /** Returns the descriptions of a scope for reading and writing. */
 export function scopeDescriptions(scope: Scope): { read: string; write: string } {
-  return WORDS[scope]
+  return LABELS[scope]
 }
 
 /**
@@ -56,7 +56,7 @@ const OF_PEOPLE: Partial<Record<Scope, string>> = {
 
 /** Returns the description of a scope for a user's token. */
 export function tokenScopeDescription(scope: Scope): string {
-  return OF_PEOPLE[scope] ?? WORDS[scope].write
+  return OF_PEOPLE[scope] ?? LABELS[scope].write
 }
 
 /** Renders a list of scopes such as `read:project`. */
@@ -68,6 +68,6 @@ export function listScopes(scopes: readonly string[]): Html {
 function showScope(scope: string): Html {
   const [level, name] = scope.split(':') as ['read' | 'read-write', Scope]
   const writes = level === 'read-write'
-  return html`<li class="scope"><span>${WORDS[name][writes ? 'write' : 'read']} <small class="soft">(${name})</small></span>
+  return html`<li class="scope"><span>${LABELS[name][writes ? 'write' : 'read']} <small class="soft">(${name})</small></span>
 <span class="tag${writes && ' write'}">${writes ? 'Read and write' : 'Read only'}</span></li>`
 }

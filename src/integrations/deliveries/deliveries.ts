@@ -21,7 +21,7 @@ import { findDeliveryWebhook } from '../webhooks/webhooks.ts'
 import { bodyOf } from './endpoint.ts'
 import { LEASE_MS } from './queue.ts'
 
-const KEPT_MS = 30 * 86_400_000
+const RETENTION_MS = 30 * 86_400_000
 
 /**
  * Lists deliveries with their attempts, newest first. No index has the status, so a filter searches the next SCAN_LIMIT deliveries and `next`
@@ -217,7 +217,7 @@ export async function purgeOldDeliveries(ctx: OperatorCtx, limit: number): Promi
   const rows = await ctx.db
     .selectFrom('delivery')
     .select('id')
-    .where('created_stamp', '<', (ctx.now - KEPT_MS) * STAMPS_PER_MS)
+    .where('created_stamp', '<', (ctx.now - RETENTION_MS) * STAMPS_PER_MS)
     .where('status', '!=', 'pending')
     .orderBy('created_stamp')
     .limit(limit)

@@ -5,7 +5,7 @@ import { EVENTS, type EventName } from '../../events.ts'
 import type { OutgoingRequest } from '../../platform/adapters/egress.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { LAST_WORDS } from '../../platform/outbox/delivery.ts'
+import { LAST_EVENTS } from '../../platform/outbox/delivery.ts'
 import { subscribedName } from '../../platform/outbox/event-names.ts'
 import { jsonListIncludes } from '../../platform/outbox/fan-out.ts'
 import { permissionsOf } from '../../platform/permissions/scopes.ts'
@@ -65,7 +65,7 @@ async function installationBlock(
   if (id === null) return undefined
   const select = deps.db.read.selectFrom('configuration').selectAll().where('id', '=', id)
   const configuration = await select.executeTakeFirst()
-  const isLast = event.configuration_id === id || (LAST_WORDS as readonly string[]).includes(event.type)
+  const isLast = event.configuration_id === id || (LAST_EVENTS as readonly string[]).includes(event.type)
   if (isLast && configuration?.deleted_at != null) return undefined
   if (configuration === undefined || configuration.deleted_at !== null) return 'drop'
   const { needs, sentWhileDisabled } = EVENTS[event.type as EventName]

@@ -58,13 +58,13 @@ export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now:
   return deps.db.write(async (db) => {
     const leased: LeasedDelivery[] = []
     for (const [{ account_id: accountId, endpoint_id: endpointId }, most] of shares) {
-      leased.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, most })))
+      leased.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, max: most })))
     }
     return leased
   })
 }
 
-type Taking = { accountId: string; endpointId: string; now: number; until: number; most: number }
+type Taking = { accountId: string; endpointId: string; now: number; until: number; max: number }
 
 const takeDue = preparedQuery<Taking, LeasedDelivery>((db, value) =>
   db
@@ -80,7 +80,7 @@ const takeDue = preparedQuery<Taking, LeasedDelivery>((db, value) =>
         .where('endpoint_id', '=', value.endpointId)
         .where('due_at', '<=', value.now)
         .orderBy('due_at')
-        .limit(value.most),
+        .limit(value.max),
     )
     .returningAll()
     .$narrowType<{ due_at: number }>(),

@@ -54,7 +54,7 @@ export async function listDrains(
   const known = await listVisibleDrains(ctx)
   const drains = await Promise.all(known.map((row) => getDrain(ctx, row)))
   return {
-    drains: projectId === undefined ? drains : drains.filter((one) => one.projectIds?.includes(projectId) ?? true),
+    drains: projectId === undefined ? drains : drains.filter((drain) => drain.projectIds?.includes(projectId) ?? true),
   }
 }
 

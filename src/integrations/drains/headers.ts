@@ -16,7 +16,7 @@ export function parseHeaders(headers: Headers, field: string): Headers {
   const result: Headers = {}
   for (const [header, value] of Object.entries(headers)) {
     const name = header.toLowerCase()
-    const fault = headerFault(name, value) ?? (Object.hasOwn(result, name) ? 'is present twice' : undefined)
+    const fault = headerError(name, value) ?? (Object.hasOwn(result, name) ? 'is present twice' : undefined)
     if (fault !== undefined) refuse('bad_request', `Invalid request: \`${field}.${header.slice(0, 100)}\` ${fault}.`)
     result[name] = value
   }
@@ -25,7 +25,7 @@ export function parseHeaders(headers: Headers, field: string): Headers {
   return result
 }
 
-function headerFault(name: string, value: string): string | undefined {
+function headerError(name: string, value: string): string | undefined {
   if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return 'is not a valid header name'
   if (OWN_HEADERS.test(name)) return 'cannot be set'
   return /^[\x20-\x7e]*$/.test(value) ? undefined : 'should be visible ASCII characters'

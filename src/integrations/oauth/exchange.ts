@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { abortInstallationWrites } from '../../platform/access/installation.ts'
-import { mayStillGive } from '../../platform/access/offers.ts'
+import { canStillGive } from '../../platform/access/offers.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import { countFailure } from '../../platform/http/failure-limits.ts'
@@ -100,7 +100,7 @@ async function readActive(ctx: OperatorCtx, installationId: string) {
     .executeTakeFirstOrThrow()
   if (installation.disabled_at !== null) refuse('integration_configuration_disabled')
   const giver = { userId: installation.user_id, accountId: installation.account_id, tokenId: null }
-  if (!(await mayStillGive(ctx, 'authorization code', giver))) {
+  if (!(await canStillGive(ctx, 'authorization code', giver))) {
     refuse('integration_configuration_disabled', 'The owner of the installation may not act for this account now.')
   }
   return installation

@@ -30,13 +30,13 @@ ${note(
   html`The users who created these left the team or lost their access. Nothing is sent to them. An OWNER of the team can become
 their owner. Do so only for addresses that you know.`,
 )}
-<ul class="rows">${endpoints.map((one) => {
-    const goes = html`<p>The ${ENDPOINT_KIND_NAME[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
+<ul class="rows">${endpoints.map((endpoint) => {
+    const goes = html`<p>The ${ENDPOINT_KIND_NAME[endpoint.table]} to <strong>${endpoint.host}</strong> (${endpoint.id}). It is removed after ${day(endpoint.goesAt)}.</p>`
     const button =
       account.role === 'OWNER' &&
-      html`<form method="post" action="/endpoints/${account.id}/${one.id}/take-over">${csrfFields(ctx)}
-<p class="line"><button class="btn primary">Become owner of ${one.host}</button></p></form>`
-    return html`<li id="${one.id}">${goes}${button}</li>`
+      html`<form method="post" action="/endpoints/${account.id}/${endpoint.id}/take-over">${csrfFields(ctx)}
+<p class="line"><button class="btn primary">Become owner of ${endpoint.host}</button></p></form>`
+    return html`<li id="${endpoint.id}">${goes}${button}</li>`
   })}</ul>`
 }
 

@@ -14,11 +14,11 @@ export const MAX_ENDPOINTS = 20
 
 /** Refuses: bad_request 400 for a URL that cannot be posted to. Host names are resolved at each delivery, because their addresses can change. */
 export function mustBeEndpointUrl(ctx: Pick<Ctx, 'deps'>, text: string, field = 'url'): void {
-  const fault = urlError(text) ?? (ctx.deps.config.allowPrivateWebhooks ? undefined : privateFault(text))
+  const fault = urlError(text) ?? (ctx.deps.config.allowPrivateWebhooks ? undefined : privateError(text))
   if (fault !== undefined) refuse('bad_request', `Invalid request: \`${field}\`: ${fault}.`)
 }
 
-function privateFault(text: string): string | undefined {
+function privateError(text: string): string | undefined {
   const host = new URL(text).hostname.replace(/^\[|\]$/g, '')
   const local = /^(.+\.)?localhost\.?$/.test(host) || (isIP(host) !== 0 && !isPublicAddress(host))
   return local

@@ -145,13 +145,13 @@ export function showDelivery(
     createdAt: stampToMs(row.created_stamp),
     dueAt: row.due_at,
     doneAt: row.done_at,
-    attempts: attempts.map((one) => ({
-      attempt: one.attempt,
-      at: one.at,
-      durationMs: one.duration_ms,
-      statusCode: one.status_code,
-      error: one.error,
-      response: one.response,
+    attempts: attempts.map((attempt) => ({
+      attempt: attempt.attempt,
+      at: attempt.at,
+      durationMs: attempt.duration_ms,
+      statusCode: attempt.status_code,
+      error: attempt.error,
+      response: attempt.response,
     })),
   }
 }

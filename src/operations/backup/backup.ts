@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
 import { createTemporaryFile, writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
-import { makeLastFolder } from '../../platform/adapters/directory.ts'
+import { createLastDirectory } from '../../platform/adapters/directory.ts'
 import { migrate, schemaOf } from '../../platform/db/db.ts'
 import { mustBeStore, openSqliteFile } from '../../platform/db/sqlite/open.ts'
 import { copyRows } from './copy.ts'
@@ -58,7 +58,7 @@ function placeFor(to: string, begunAt: string): string {
   const path = resolve(to)
   const isFolder = /[/\\]$/.test(to) || (existsSync(path) && statSync(path).isDirectory())
   const file = isFolder ? join(path, `berth-${begunAt.replaceAll(':', '-')}.db`) : path
-  makeLastFolder(dirname(file))
+  createLastDirectory(dirname(file))
   for (const path of [file, manifestFile(file)])
     if (existsSync(path)) throw new Error(`${path} exists already: name another file, or a directory`)
   return file

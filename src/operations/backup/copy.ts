@@ -46,7 +46,7 @@ export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
   const all = await tablesOf(db)
   const names = [...all.keys()].filter((name) => !name.startsWith('kysely_'))
   const last = (name: string) => Number(name === NOTED_BY_TRIGGERS)
-  return new Map(names.sort((one, other) => last(one) - last(other)).map((name) => [name, all.get(name)!]))
+  return new Map(names.sort((a, b) => last(a) - last(b)).map((name) => [name, all.get(name)!]))
 }
 
 /**

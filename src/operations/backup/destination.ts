@@ -7,7 +7,7 @@ import {
   writeFileAtomically,
   writeStreamAtomically,
 } from '../../platform/adapters/atomic-file.ts'
-import { createDirectory, makeLastFolder } from '../../platform/adapters/directory.ts'
+import { createDirectory, createLastDirectory } from '../../platform/adapters/directory.ts'
 import { type Bucket, openBucket } from '../../platform/adapters/s3.ts'
 import type { BackupDestinationSetting } from '../../platform/settings/backups.ts'
 import { manifestFile, parseManifest } from './manifest.ts'
@@ -52,7 +52,7 @@ export function destinationName(at: BackupDestinationSetting): string {
 
 function folderPlace(folder: string): BackupDestination {
   const keep: BackupDestination['store'] = async (make) => {
-    makeLastFolder(folder)
+    createLastDirectory(folder)
     removeStaleTemporaryFiles(folder, 'berth-', DEAD_MS)
     return make(folder)
   }

@@ -34,7 +34,7 @@ export function createBackups(opened: Opened): Backups {
         failed = { at: now, message: describeError(error) }
         onFailure(error)
       }
-      const made = makeKept(opened, folder).finally(() => {
+      const made = createKept(opened, folder).finally(() => {
         running = null
       })
       const checked = made.then((backup) => {
@@ -50,7 +50,7 @@ export function createBackups(opened: Opened): Backups {
   }
 }
 
-async function makeKept({ config, db }: Opened, folder: string): Promise<KeptBackup> {
+async function createKept({ config, db }: Opened, folder: string): Promise<KeptBackup> {
   const made = await createBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
   const { begunAt, bytes, sha256 } = made.manifest
   const place = dirname(made.file)

@@ -15,7 +15,7 @@ const MAX_DOUBTFUL = 5
  * UTC. The newest intact one always stays.
  */
 export function backupsToPrune(backups: readonly StoredBackup[], { last, daily, weekly }: BackupRetention): string[] {
-  const newestFirst = backups.toSorted((one, other) => other.begunAt - one.begunAt)
+  const newestFirst = backups.toSorted((a, b) => b.begunAt - a.begunAt)
   const whole = newestFirst.filter((one) => one.whole)
   const newest = whole[0]?.begunAt ?? 0
   const doubtful = newestFirst.filter((one) => !one.whole && one.begunAt > newest).slice(0, MAX_DOUBTFUL)
@@ -30,10 +30,10 @@ export function backupsToPrune(backups: readonly StoredBackup[], { last, daily, 
 
 function newestOfEach(
   newestFirst: readonly StoredBackup[],
-  most: number,
+  max: number,
   spanOf: (one: StoredBackup) => number,
 ): StoredBackup[] {
   const first = new Map<number, StoredBackup>()
   for (const one of newestFirst) if (!first.has(spanOf(one))) first.set(spanOf(one), one)
-  return [...first.values()].slice(0, most)
+  return [...first.values()].slice(0, max)
 }

@@ -21,9 +21,9 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
   const dueAt = schedule && (await parseSchedule(schedule))(now)
   const run = dueAt ? await acquireRun(deps.db, dueAt, now) : undefined
   if (run === undefined) return 0
-  const passedMs = openPassed()
+  const passedMs = createPassed()
   const hold = setInterval(() => void renewRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
-  const fault = await makeAndCheck(deps, stop).then(
+  const fault = await createAndCheck(deps, stop).then(
     () => null,
     (error) => describeError(error).slice(0, MAX_FAULT),
   )
@@ -34,7 +34,7 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
 }
 
 /** Measures elapsed time. */
-function openPassed(): () => number {
+function createPassed(): () => number {
   const began = performance.now()
   return () => Math.round(performance.now() - began)
 }
@@ -71,7 +71,7 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
   }
 }
 
-async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
+async function createAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
   const { config, db, clock, log } = deps
   const place = await openBackupDestination(config)
   if (place.isMounted) await mustHoldOurs(deps, place, stop)

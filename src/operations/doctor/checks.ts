@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { mayWrite } from '../../platform/adapters/directory.ts'
+import { canWrite } from '../../platform/adapters/directory.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
 import { mailAdvice, tryMailServer } from '../../platform/adapters/mailer.ts'
@@ -60,7 +60,7 @@ async function checkFolder({ dataDirectory, database }: Config): Promise<Finding
   const about = 'folder'
   if (!existsSync(dataDirectory)) {
     const above = nearestFolder(dataDirectory)
-    if (!mayWrite(above))
+    if (!canWrite(above))
       return [
         {
           about,
@@ -81,7 +81,7 @@ async function checkFolder({ dataDirectory, database }: Config): Promise<Finding
       },
     ]
   const findings: Finding[] = []
-  if (!mayWrite(dataDirectory))
+  if (!canWrite(dataDirectory))
     findings.push({
       about,
       is: 'wrong',

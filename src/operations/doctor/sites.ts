@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { pathOfFile } from '../../delivery/files/folder-store.ts'
-import { mayWrite } from '../../platform/adapters/directory.ts'
+import { canWrite } from '../../platform/adapters/directory.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
 import { pluralize } from '../../platform/base/text.ts'
@@ -28,7 +28,7 @@ export async function checkFiles(config: Config): Promise<Finding[]> {
     if (files.length > 0) return wrong(`${to} is not there, and deployments have files`)
     return [{ about, is: 'well', found: `${to} does not exist yet; the first start creates it` }]
   }
-  if (!statSync(to).isDirectory() || !mayWrite(to))
+  if (!statSync(to).isDirectory() || !canWrite(to))
     return [
       {
         about,

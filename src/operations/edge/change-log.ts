@@ -7,9 +7,9 @@ const SLICE = 500
 /** On PostgreSQL a transaction may commit later than its stamp; none takes this long. */
 const LATEST_COMMIT_MS = 60_000
 /** Far longer than instances need to read them. An instance that was disconnected for longer reloads all hosts. */
-const KEPT_MS = 60 * 60_000
+const RETENTION_MS = 60 * 60_000
 /** Clocks of instances may differ by this much, so retention is certain only for less. */
-const CERTAIN_MS = KEPT_MS - 5 * 60_000
+const CERTAIN_MS = RETENTION_MS - 5 * 60_000
 /** Limit of earlier changes that are read for sites servers at the start. */
 const MAX_RECENT = 10_000
 
@@ -96,7 +96,7 @@ export async function purgeEdgeChanges(ctx: OperatorCtx, limit: number): Promise
   const old = ctx.db
     .selectFrom('edge_change')
     .select('key')
-    .where('stamp', '<', Math.min(ctx.now - KEPT_MS, newest.stamp))
+    .where('stamp', '<', Math.min(ctx.now - RETENTION_MS, newest.stamp))
     .orderBy('stamp')
     .limit(limit)
   const rows = await ctx.db.deleteFrom('edge_change').where('key', 'in', old).returning('key').execute()

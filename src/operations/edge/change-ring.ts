@@ -18,10 +18,10 @@ export type ChangeRing = {
   /** Position of a reader from another process that has all up to a stamp. Undefined when later changes may be missing. */
   placeOf(stamp: number): Place | undefined
   /** The next distinct keys after a position, and the position after them. Undefined when some are no longer held. */
-  next(place: Place, most: number): { keys: string[]; place: Place } | undefined
+  next(place: Place, max: number): { keys: string[]; place: Place } | undefined
 }
 
-const MOST = 50_000
+const MAX_CHANGES = 50_000
 const MAX_CHARACTERS = 4 * 1024 ** 2
 /** Trimming to this part of the limits makes it rare. */
 const KEPT = 0.8
@@ -30,7 +30,10 @@ const KEPT = 0.8
 type Held = { changes: Change[]; characters: number; before: number; floor: number; newest: number }
 
 /** Creates an empty ring. `overlapMs`: maximum delay between a stamp and its visibility. */
-export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters = MAX_CHARACTERS } = {}): ChangeRing {
+export function createChangeRing(
+  overlapMs: number,
+  { max = MAX_CHANGES, maxCharacters = MAX_CHARACTERS } = {},
+): ChangeRing {
   const held: Held = { changes: [], characters: 0, before: 0, floor: 0, newest: 0 }
   return {
     place: () => ({ sequence: held.before + held.changes.length, stamp: held.newest }),
@@ -40,7 +43,7 @@ export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters 
         held.characters += change.key.length
         held.newest = Math.max(held.newest, change.stamp)
       }
-      if (held.changes.length > most || held.characters > mostCharacters) cut(held, most * KEPT, mostCharacters * KEPT)
+      if (held.changes.length > max || held.characters > maxCharacters) cut(held, max * KEPT, maxCharacters * KEPT)
     },
     clear({ stamp, floor }) {
       // Also for readers that had everything.
@@ -53,13 +56,13 @@ export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters 
       const at = held.changes.findIndex((change) => change.stamp > from)
       return { sequence: held.before + (at === -1 ? held.changes.length : at), stamp }
     },
-    next: (place, mostKeys) => next(held, place, mostKeys),
+    next: (place, maxKeys) => next(held, place, maxKeys),
   }
 }
 
-function cut(held: Held, most: number, mostCharacters: number): void {
+function cut(held: Held, max: number, maxCharacters: number): void {
   let at = 0
-  for (; held.changes.length - at > most || held.characters > mostCharacters; at++) {
+  for (; held.changes.length - at > max || held.characters > maxCharacters; at++) {
     held.characters -= held.changes[at]!.key.length
     held.floor = Math.max(held.floor, held.changes[at]!.stamp)
   }
@@ -67,14 +70,14 @@ function cut(held: Held, most: number, mostCharacters: number): void {
   held.before += at
 }
 
-function next({ changes, before, newest }: Held, { sequence, stamp }: Place, most: number) {
+function next({ changes, before, newest }: Held, { sequence, stamp }: Place, max: number) {
   if (sequence < before) return undefined
   const keys = new Set<string>()
   let at = sequence - before
   let reached = stamp
   for (; at < changes.length; at++) {
     const change = changes[at]!
-    if (keys.size >= most && !keys.has(change.key)) break
+    if (keys.size >= max && !keys.has(change.key)) break
     // Keeps the order of the last change per key.
     keys.delete(change.key)
     keys.add(change.key)

@@ -15,7 +15,7 @@ import {
   readProjects,
 } from '../../projects/serving/hosts.ts'
 import { createChangeLog } from './change-log.ts'
-import { type ChangeRing, openChangeRing } from './change-ring.ts'
+import { type ChangeRing, createChangeRing } from './change-ring.ts'
 import { keysThatDiffer } from './site-lines.ts'
 
 const SLICE = 500
@@ -44,7 +44,7 @@ export async function startHostSync(deps: Deps): Promise<SyncedHosts> {
   let hosts = createHostIndex()
   let version = 0
   let wholeAt = 0
-  const ring = openChangeRing(log.overlapMs)
+  const ring = createChangeRing(log.overlapMs)
   const listeners: (() => void)[] = []
   const changed = () => {
     version++

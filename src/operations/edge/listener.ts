@@ -140,7 +140,7 @@ function send(
 /** Requests have no body. Some proxies send `check` with the visitor's method. */
 function answering(deps: Deps, followed: SyncedHosts) {
   const { token, sitesToken, sitesAddress } = deps.config.edge
-  const mayAsk = admission(token)
+  const canAsk = admission(token)
   const isSitesServer = sitesCheck(sitesToken)
   const snapshot = createSnapshots(followed, sitesAddress)
   const admit = createAdmission(deps.adapters.passwords, (visit) => isMemberAt(deps.db.read, visit, deps.clock.now()))
@@ -149,7 +149,7 @@ function answering(deps: Deps, followed: SyncedHosts) {
     const hosts = followed.hosts()
     const isCheck = path !== PAGE && isOfVisitor(path)
     const isOfSites = isCheck && isSitesServer(request, query)
-    const refused = isOfSites ? undefined : mayAsk(request, query)
+    const refused = isOfSites ? undefined : canAsk(request, query)
     if (refused !== undefined) return refused
     const judged: Judge = isOfSites ? judgeForSites(hosts) : judgeForProxy(hosts, sitesAddress)
     if (isCheck) {

@@ -21,10 +21,10 @@ const TIMEOUT_MS = 10_000
 const STALL_MS = 20_000
 
 export type FileRules = {
-  mostOfAll?: number
-  mostOfOne?: number
-  mostWaiting?: number
-  patienceMs?: number
+  maxTotal?: number
+  maxPerOwner?: number
+  maxWaiting?: number
+  timeoutMs?: number
   stallMs?: number
 }
 
@@ -48,9 +48,12 @@ export function openSiteFiles(
   { db, files, shutdownSignal }: Pick<Deps, 'db' | 'files' | 'shutdownSignal'>,
   rules: FileRules = {},
 ): SiteFiles {
-  const { mostOfAll = MAX_OF_ALL, mostOfOne = MAX_OF_ONE, mostWaiting = MAX_WAITING } = rules
-  const { patienceMs = TIMEOUT_MS, stallMs = STALL_MS } = rules
-  const turns = createSemaphore({ slots: mostOfAll, canAcquire: (_, inUse, free) => inUse < mostOfOne && inUse < free })
+  const { maxTotal = MAX_OF_ALL, maxPerOwner = MAX_OF_ONE, maxWaiting = MAX_WAITING } = rules
+  const { timeoutMs = TIMEOUT_MS, stallMs = STALL_MS } = rules
+  const turns = createSemaphore({
+    slots: maxTotal,
+    canAcquire: (_, inUse, free) => inUse < maxPerOwner && inUse < free,
+  })
 
   return {
     async answer(request, response, path, query) {
@@ -72,7 +75,7 @@ export function openSiteFiles(
         return undefined
       }
       const gone = goneWith(response)
-      if (turns.waiting(accountId) >= mostWaiting || !(await turns.acquire(accountId, patienceMs, gone)))
+      if (turns.waiting(accountId) >= maxWaiting || !(await turns.acquire(accountId, timeoutMs, gone)))
         return gone.aborted ? undefined : { ...plain(503, BUSY), headers: { ...PLAIN, 'retry-after': '1' } }
       try {
         const bytes = await files.open(accountId, sha256)

@@ -28,19 +28,19 @@ export async function answerReport(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   request: IncomingMessage,
 ): Promise<EdgeResponse> {
-  const of = { what: 'usage', most: MAX_REPORT_BYTES, read: readUsageReport }
+  const of = { what: 'usage', max: MAX_REPORT_BYTES, read: readUsageReport }
   return take(db, request, of, (report) => db.write((tx) => addUsage(tx, report, clock.now())))
 }
 
 /** As `answerReport`, for log lines of functions. */
 export async function answerLogReport(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
-  const of = { what: 'log lines', most: MAX_LOG_BYTES, read: readLogReport }
+  const of = { what: 'log lines', max: MAX_LOG_BYTES, read: readLogReport }
   return take(deps.db, request, of, (report) => storeReport(deps, report))
 }
 
 /** Answers with runs of cron jobs that are due; none where functions are off. */
 export async function answerCronLease(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
-  const of = { what: 'cron jobs', most: MAX_LEASE_BYTES, read: readCronLease }
+  const of = { what: 'cron jobs', max: MAX_LEASE_BYTES, read: readCronLease }
   let runs: CronRun[] = []
   const answer = await take(deps.db, request, of, async (lease) => {
     if (runsFunctions(deps.config.functions)) runs = await leaseRuns(deps, lease)
@@ -52,13 +52,13 @@ export async function answerCronLease(deps: Deps, request: IncomingMessage): Pro
 
 /** Takes the result of a run of a cron job. */
 export async function answerCronResult(deps: Deps, request: IncomingMessage): Promise<EdgeResponse> {
-  const of = { what: 'a cron job', most: MAX_RESULT_BYTES, read: readCronResult }
+  const of = { what: 'a cron job', max: MAX_RESULT_BYTES, read: readCronResult }
   return take(deps.db, request, of, (result) => recordResult(deps, result))
 }
 
 /** Takes a purge by a function. Answers with the purges of its project, as the snapshot has them; 404 where it is gone. */
 export async function answerPurge({ db }: Pick<Deps, 'db'>, request: IncomingMessage): Promise<EdgeResponse> {
-  const of = { what: 'a purge', most: MAX_PURGE_BYTES, read: readPurgeReport }
+  const of = { what: 'a purge', max: MAX_PURGE_BYTES, read: readPurgeReport }
   let purges: string | undefined
   const answer = await take(db, request, of, async (purge) => {
     purges = await db.write((tx) => purgeByFunction(tx, purge))
@@ -68,19 +68,19 @@ export async function answerPurge({ db }: Pick<Deps, 'db'>, request: IncomingMes
   return { ...answer, headers: { ...answer.headers, 'content-type': 'application/json' }, body: purges }
 }
 
-type Kind<R> = { what: string; most: number; read: (text: string) => R | { sentence: string } }
+type Kind<R> = { what: string; max: number; read: (text: string) => R | { sentence: string } }
 
 async function take<R extends object>(
   db: Deps['db'],
   request: IncomingMessage,
-  { what, most, read }: Kind<R>,
+  { what, max, read }: Kind<R>,
   store: (report: R) => Promise<unknown>,
 ): Promise<EdgeResponse> {
   if (request.method !== 'POST')
     return { ...plain(405, `A report of ${what} is sent with POST.`), headers: { ...PLAIN, allow: 'POST' } }
-  const text = await readBody(request, most)
+  const text = await readBody(request, max)
   if (text === undefined) {
-    const answer = plain(413, `A report of ${what} has at most ${most} bytes.`)
+    const answer = plain(413, `A report of ${what} has at most ${max} bytes.`)
     return { ...answer, headers: { ...answer.headers, connection: 'close' } }
   }
   const report = read(text)
@@ -99,13 +99,13 @@ async function take<R extends object>(
 }
 
 /** Undefined when it is too long. */
-function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
+function readBody(request: IncomingMessage, max: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
     let bytes = 0
     request.on('data', (piece: Buffer) => {
       bytes += piece.length
-      if (bytes <= most) return void pieces.push(piece)
+      if (bytes <= max) return void pieces.push(piece)
       pieces.length = 0
       resolve(undefined)
     })

@@ -13,7 +13,7 @@ import { activeKeyId } from '../../platform/secrets/root-keys.ts'
 
 const MAX_MS = 1000
 /** More frequent requests get the cached result. */
-const KEPT_MS = 500
+const RETENTION_MS = 500
 
 type Check = 'store' | 'migrations' | 'keys'
 
@@ -59,7 +59,7 @@ function openChecks(deps: Deps): () => Promise<Check[]> {
   let asking: Promise<Check[]> | undefined
   let last: { at: number; failing: Check[] } | undefined
   return async () => {
-    if (last !== undefined && performance.now() - last.at < KEPT_MS) return last.failing
+    if (last !== undefined && performance.now() - last.at < RETENTION_MS) return last.failing
     asking ??= findFailing(deps).finally(() => {
       asking = undefined
     })

@@ -7,9 +7,9 @@ import type { Schema } from '../../platform/db/schema.ts'
 import type { Kind } from './schema.ts'
 import type { Tally } from './tally.ts'
 
-/** `rows`: rows of a slice, without those that share its last value. `most`: slices of a table. */
-export type Slices = { rows: number; most: number }
-const SLICES: Slices = { rows: 1000, most: 100 }
+/** `rows`: rows of a slice, without those that share its last value. `max`: slices of a table. */
+export type Slices = { rows: number; max: number }
+const SLICES: Slices = { rows: 1000, max: 100 }
 
 /** A table, the indexed column of the scan, and a value below all of that column. */
 type Walked = { table: keyof Schema; by: string; first: string | number }
@@ -29,13 +29,13 @@ export async function scanTable(
   db: Queries,
   walked: Walked,
   look: (within: Within) => Promise<void>,
-  { rows, most } = SLICES,
+  { rows, max } = SLICES,
 ): Promise<boolean> {
   const { table, by, first } = walked
   const column = sql.ref(`${table}.${by}`)
   const pace = createYielder()
   let after = first
-  for (let count = 0; count < most; count++) {
+  for (let count = 0; count < max; count++) {
     const last = await lastOfSlice(db, walked, after, rows)
     const above = sql<boolean>`${column} > ${after}`
     await look(last === undefined ? above : sql`(${above} and ${column} <= ${last})`)

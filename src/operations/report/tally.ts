@@ -37,5 +37,5 @@ export function createTally(): Tally {
 
 /** Items without a known start come first. */
 function longest(items: readonly AttentionItem[]): AttentionItem[] {
-  return items.toSorted((one, other) => (one.since ?? 0) - (other.since ?? 0)).slice(0, MAX_REPORTED)
+  return items.toSorted((a, b) => (a.since ?? 0) - (b.since ?? 0)).slice(0, MAX_REPORTED)
 }

@@ -19,8 +19,8 @@ export const accountInGoodStanding = guard(
  * PostgreSQL the project row stays locked until the commit, so no write lands after the start of a transfer was confirmed. The lock is a write lock
  * because some of these operations write the row later.
  */
-export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: OfProject) => {
-  const project = projectOf(subject)
+export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, resource: OfProject) => {
+  const project = projectOf(resource)
   mustNotBeInTransfer(project)
   // Outside a transaction the lock would end at once and only wait for other writes.
   if (ctx.deps.db.engine === 'postgres' && ctx.db.isTransaction)
@@ -28,15 +28,15 @@ export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: Of
 })
 
 /** As `notInTransfer`, for operations that write the project row itself and so conflict on it. */
-export const notInTransferUnlocked = guard(['in_transfer'], (_ctx: Ctx, subject: OfProject) =>
-  mustNotBeInTransfer(projectOf(subject)),
+export const notInTransferUnlocked = guard(['in_transfer'], (_ctx: Ctx, resource: OfProject) =>
+  mustNotBeInTransfer(projectOf(resource)),
 )
 
 /** A project, or a row with its project. */
 type OfProject = Row<'project'> | { project: Row<'project'> }
 
-function projectOf(subject: OfProject): Row<'project'> {
-  return 'project' in subject ? subject.project : subject
+function projectOf(resource: OfProject): Row<'project'> {
+  return 'project' in resource ? resource.project : resource
 }
 
 function mustNotBeInTransfer(project: Row<'project'>): void {
@@ -70,7 +70,7 @@ export const notLimitedToProjects = guard(['missing_permission'], ({ caller }: C
 /** Builds a guard from a check and the errors that it can return. */
 export function guard<C, S>(
   refuses: readonly RefusalKey[],
-  check: (ctx: C, subject: S, input: Input) => void | Promise<void>,
+  check: (ctx: C, resource: S, input: Input) => void | Promise<void>,
 ): Guard<C, S> {
   return Object.assign(check, { refuses })
 }

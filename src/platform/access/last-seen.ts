@@ -5,7 +5,7 @@ import type { Db, Queries } from '../db/db.ts'
 
 const HOUR_MS = 3_600_000
 const PERIOD_MS = 60_000
-const KEPT_MS = 365 * 24 * HOUR_MS
+const RETENTION_MS = 365 * 24 * HOUR_MS
 /** Written entries to cache. Entries beyond it are written a second time. */
 const KNOWN = 20_000
 
@@ -54,7 +54,7 @@ export async function purgeLastSeen(ctx: { db: Queries; now: number }, limit: nu
   const rows = await ctx.db
     .selectFrom('seen')
     .select('id')
-    .where('at', '<', ctx.now - KEPT_MS)
+    .where('at', '<', ctx.now - RETENTION_MS)
     .limit(limit)
     .execute()
   const ids = rows.map(({ id }) => id)

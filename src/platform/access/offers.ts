@@ -41,7 +41,7 @@ export type Giver = { userId: string; accountId: string; tokenId: string | null;
  * Whether the giver of an offer can still make it: not suspended, with the required role and second factor, and with a valid token. An operator who
  * made it for them must still be one. A write on PostgreSQL locks these rows until the commit, so no acceptance commits after a confirmed revocation.
  */
-export async function mayStillGive(ctx: Pick<OperatorCtx, 'db' | 'now'>, offer: Offer, giver: Giver): Promise<boolean> {
+export async function canStillGive(ctx: Pick<OperatorCtx, 'db' | 'now'>, offer: Offer, giver: Giver): Promise<boolean> {
   const role = await roleOf(ctx.db, giver)
   if (role === undefined || !OFFERS[offer].may(role)) return false
   return (await isTokenGood(ctx, giver)) && (await isStillOperator(ctx.db, giver))

@@ -27,7 +27,7 @@ export function createDirectory(path: string): void {
 }
 
 /** Creates a directory in an existing one. Throws, naming the missing parent: on an unmounted disk all parents would be created on another disk. */
-export function makeLastFolder(path: string): void {
+export function createLastDirectory(path: string): void {
   const above = dirname(resolve(path))
   if (!existsSync(path) && !existsSync(above))
     throw new Error(`${above} is not there, so ${resolve(path)} is not made: mount its disk, or make ${above}`)
@@ -96,7 +96,7 @@ export function watchFileIdentity(names: string[]): () => void {
 export class FileReplaced extends Error {}
 
 /** Returns whether this user can create files in a directory. */
-export function mayWrite(folder: string): boolean {
+export function canWrite(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
     return true

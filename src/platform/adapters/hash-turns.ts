@@ -30,7 +30,7 @@ export type HashOwner = { kind: keyof typeof KINDS; owner: string; address?: str
 export type HashTurns = <T>(owner: HashOwner, work: () => Promise<T>) => Promise<T | undefined>
 
 /** Creates an empty hash queue. */
-export function openHashTurns(longestWaitMs: number = MAX_WAIT_MS): HashTurns {
+export function createHashTurns(maxWaitMs: number = MAX_WAIT_MS): HashTurns {
   const queue = createPathQueue<() => void>(3)
   let running = 0
   const take = (path: readonly string[]): Promise<boolean> =>
@@ -39,11 +39,11 @@ export function openHashTurns(longestWaitMs: number = MAX_WAIT_MS): HashTurns {
         clearTimeout(timeout)
         resolve(true)
       }
-      const giveUp = () => {
+      const abort = () => {
         queue.remove(path, go)
         resolve(false)
       }
-      const timeout = setTimeout(giveUp, longestWaitMs)
+      const timeout = setTimeout(abort, maxWaitMs)
       queue.push(path, go)
     })
   const release = () => {

@@ -43,9 +43,9 @@ export type IdentityProvider = {
 /** `away`: the provider was unreachable; otherwise it refused, or its response was invalid. */
 export class ProviderError extends Error {
   readonly unavailable: boolean
-  constructor(message: string, away: boolean, cause: unknown) {
+  constructor(message: string, unavailable: boolean, cause: unknown) {
     super(message, { cause })
-    this.unavailable = away
+    this.unavailable = unavailable
   }
 }
 

@@ -1,7 +1,7 @@
 /** Password hashing with a queue. docs/limits.md: Password hashing. */
 import { Refusal } from '../refusals/refusal.ts'
 import { DUMMY_HASH, hashPassword, passwordMatches } from './argon2.ts'
-import { type HashOwner, openHashTurns } from './hash-turns.ts'
+import { createHashTurns, type HashOwner } from './hash-turns.ts'
 
 export type Passwords = {
   /** Returns the PHC string of a password. Refuses: rate_limited 429 (full queue). */
@@ -12,7 +12,7 @@ export type Passwords = {
 
 /** Creates the hash queue of the process. */
 export function openPasswords(): Passwords {
-  const inTurn = openHashTurns()
+  const inTurn = createHashTurns()
   const run = async <T>(owner: HashOwner, work: () => Promise<T>): Promise<T> => {
     const result = await inTurn(owner, async () => ({ value: await work() }))
     if (result === undefined) throw tooMany()

@@ -38,7 +38,7 @@ type Ask = {
   headers?: Record<string, string>
   body?: Buffer
   /** The maximum response size in bytes. */
-  most?: number
+  max?: number
 }
 type Answer = { status: number; headers: Headers; body: Buffer }
 
@@ -88,7 +88,7 @@ export async function openBucket(setting: S3Settings, bucket: string, retriesMs 
     upload: (key, file, stop) => uploadFile(needed, key, file, stop),
     read: (key, bytes, stop) => readPieces(needed, key, bytes, stop),
     async get(key, stop) {
-      const { status, body } = await ask({ method: 'GET', key, most: MAX_SMALL }, stop)
+      const { status, body } = await ask({ method: 'GET', key, max: MAX_SMALL }, stop)
       return status === 404 ? undefined : body
     },
     list: (prefix, stop) => listKeys(needed, prefix, stop),
@@ -100,7 +100,7 @@ type Client = InstanceType<typeof import('aws4fetch').AwsClient>
 type Asker = (asked: Ask, stop: AbortSignal) => Promise<Answer>
 
 async function askOnce(client: Client, root: string, asked: Ask, stop: AbortSignal): Promise<Answer> {
-  const { method, key = '', query = {}, headers = {}, body, most = MIB } = asked
+  const { method, key = '', query = {}, headers = {}, body, max = MIB } = asked
   const url = `${root}/${key}?${new URLSearchParams(query)}`.replace(/\?$/, '')
   const sha256 = createHash('sha256')
     .update(body ?? '')
@@ -112,16 +112,16 @@ async function askOnce(client: Client, root: string, asked: Ask, stop: AbortSign
   })
   const signal = AbortSignal.any([stop, AbortSignal.timeout(MAX_MS)])
   const answer = await fetch(signed, { signal, redirect: 'manual' })
-  return { status: answer.status, headers: answer.headers, body: await readBody(answer, most) }
+  return { status: answer.status, headers: answer.headers, body: await readBody(answer, max) }
 }
 
 /** Limits the memory for a response. */
-async function readBody(answer: Response, most: number): Promise<Buffer> {
+async function readBody(answer: Response, max: number): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of answer.body ?? []) {
     bytes += piece.length
-    if (bytes > most) throw new BucketRefused('TooLong', `the server answered with more than ${most} bytes`)
+    if (bytes > max) throw new BucketRefused('TooLong', `the server answered with more than ${max} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces)
@@ -170,7 +170,7 @@ async function beginUpload(ask: Asker, key: string, stop: AbortSignal): Promise<
 async function completeUpload(ask: Asker, key: string, uploadId: string, tags: string[], stop: AbortSignal) {
   const parts = tags.map((tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`)
   const text = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
-  const { body } = await ask({ method: 'POST', key, query: { uploadId }, body: Buffer.from(text), most: 4 * MIB }, stop)
+  const { body } = await ask({ method: 'POST', key, query: { uploadId }, body: Buffer.from(text), max: 4 * MIB }, stop)
   if (tagOf(body, 'Code') !== undefined)
     throw new BucketRefused(tagOf(body, 'Code')!, `the server did not complete the upload: ${tagOf(body, 'Message')}`)
 }
@@ -178,7 +178,7 @@ async function completeUpload(ask: Asker, key: string, uploadId: string, tags: s
 async function* readPieces(ask: Asker, key: string, bytes: number, stop: AbortSignal): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes; ) {
     const headers = { range: `bytes=${at}-${Math.min(at + PART, bytes) - 1}` }
-    const { body } = await ask({ method: 'GET', key, headers, most: PART }, stop)
+    const { body } = await ask({ method: 'GET', key, headers, max: PART }, stop)
     if (body.length === 0) return
     yield body
     at += body.length
@@ -190,7 +190,7 @@ async function listKeys(ask: Asker, prefix: string, stop: AbortSignal): Promise<
   let token: string | undefined
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const query = { 'list-type': '2', prefix, ...(token && { 'continuation-token': token }) }
-    const page = readPage((await ask({ method: 'GET', query, most: PAGE.bytes }, stop)).body)
+    const page = readPage((await ask({ method: 'GET', query, max: PAGE.bytes }, stop)).body)
     keys.push(...page.keys)
     token = page.next
     if (token === undefined) break

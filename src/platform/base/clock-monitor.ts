@@ -7,9 +7,9 @@ const STEADY_MS = 24 * HOUR_MS
 const JUMP_MS = HOUR_MS
 
 type Doubt = {
-  doubted: boolean
+  isSuspect: boolean
   /** True on the first reading after this jump. */
-  began: boolean
+  isNewJump: boolean
   jumpMs: number
 }
 
@@ -29,13 +29,13 @@ export function createClockMonitor(): ClockMonitor {
       // Drift and gradual corrections are followed.
       believed = offset
       jumped = undefined
-      return { doubted: false, began: false, jumpMs: 0 }
+      return { isSuspect: false, isNewJump: false, jumpMs: 0 }
     }
-    const began = jumped === undefined || Math.abs(offset - jumped.to) > JUMP_MS
-    if (jumped === undefined || began) jumped = { to: offset, since: passed }
-    if (passed - jumped.since < STEADY_MS) return { doubted: true, began, jumpMs }
+    const isNewJump = jumped === undefined || Math.abs(offset - jumped.to) > JUMP_MS
+    if (jumped === undefined || isNewJump) jumped = { to: offset, since: passed }
+    if (passed - jumped.since < STEADY_MS) return { isSuspect: true, isNewJump, jumpMs }
     believed = offset
     jumped = undefined
-    return { doubted: false, began: false, jumpMs: 0 }
+    return { isSuspect: false, isNewJump: false, jumpMs: 0 }
   }
 }

@@ -4,9 +4,16 @@ export function pluralize(count: number, noun: string): string {
 }
 
 /** Returns the first words of a list and the number of others: `a, b and 3 more`. */
-export function someOf(words: readonly string[], most = 5): string {
-  const more = words.length - most
-  return `${words.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+export function someOf(words: readonly string[], max = 5): string {
+  const more = words.length - max
+  return `${words.slice(0, max).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Removes this character from the end, as often as it is there. A pattern such as `/\/+$/` takes quadratic time. */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === character) end--
+  return text.slice(0, end)
 }
 
 /** Returns the most similar candidate; undefined if none is close. */
@@ -14,7 +21,7 @@ export function closestMatch(typed: string, candidates: readonly string[]): stri
   const [near] = candidates
     .map((word) => ({ word, steps: distance(typed, word) }))
     .filter(({ word, steps }) => steps <= Math.max(2, Math.ceil(word.length / 3)))
-    .sort((one, other) => one.steps - other.steps)
+    .sort((a, b) => a.steps - b.steps)
   return near?.word
 }
 

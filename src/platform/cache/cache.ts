@@ -7,9 +7,9 @@ const SHARE = 1 / 4
 /** Overhead of an entry. */
 const ENTRY_BYTES = 700
 
-export type CompressedValue = { bytes: number; unpack: () => unknown }
+export type CompressedValue = { bytes: number; decompress: () => unknown }
 /**
- * `bytes`: size of the value. `owner`: the account whose share it uses. `pack`: compresses a value that is worth it. Such a value is compressed when
+ * `bytes`: size of the value. `owner`: the account whose share it uses. `compress`: compresses a value that is worth it. Such a value is compressed when
  * it would be evicted, and evicted the next time.
  */
 type CacheItem = {
@@ -29,15 +29,20 @@ export type Cache = {
   bytes(): number
 }
 
-/** `taken`: its current size in bytes. */
-type CacheEntry = CacheItem & { key: string; used: boolean; taken: number; packed?: CompressedValue | undefined }
+/** `usedBytes`: its current size in bytes. */
+type CacheEntry = CacheItem & {
+  key: string
+  used: boolean
+  usedBytes: number
+  compressed?: CompressedValue | undefined
+}
 
 /** Creates an empty cache. */
 export function createCache(changes: ChangeFeed, limit = BYTES): Cache {
-  const { entries, bySubject, bytes, add, remove, read } = createEntries(limit)
+  const { entries, byTopic, bytes, add, remove, read } = createEntries(limit)
   changes.onInvalidate((changed: ChangedTopics) => {
     if (changed === 'all') for (const entry of entries.values()) remove(entry)
-    else for (const subject of changed) for (const entry of bySubject.get(subject) ?? []) remove(entry)
+    else for (const topic of changed) for (const entry of byTopic.get(topic) ?? []) remove(entry)
   })
   return {
     bytes,
@@ -49,9 +54,9 @@ export function createCache(changes: ChangeFeed, limit = BYTES): Cache {
       return read(entry)
     },
     set(key, since, remembered) {
-      const taken = remembered.bytes + ENTRY_BYTES + 2 * key.length
-      if (taken > limit * SHARE || !changes.isUnchanged(remembered.topics, since)) return false
-      add({ ...remembered, key, taken, used: false })
+      const usedBytes = remembered.bytes + ENTRY_BYTES + 2 * key.length
+      if (usedBytes > limit * SHARE || !changes.isUnchanged(remembered.topics, since)) return false
+      add({ ...remembered, key, usedBytes, used: false })
       return true
     },
   }
@@ -73,18 +78,18 @@ function createGroups(limit: number) {
     of,
     add(entry: CacheEntry) {
       for (const group of of(entry)) {
-        group.bytes += entry.taken
+        group.bytes += entry.usedBytes
         if (isCompressible(entry)) group.large.add(entry)
         else {
           group.small.add(entry)
-          group.smallBytes += entry.taken
+          group.smallBytes += entry.usedBytes
         }
       }
     },
     remove(entry: CacheEntry) {
       for (const group of of(entry)) {
-        group.bytes -= entry.taken
-        if (group.small.delete(entry)) group.smallBytes -= entry.taken
+        group.bytes -= entry.usedBytes
+        if (group.small.delete(entry)) group.smallBytes -= entry.usedBytes
         else group.large.delete(entry)
         if (group !== all && group.large.size + group.small.size === 0) byOwner.delete(entry.owner)
       }
@@ -95,14 +100,14 @@ function createGroups(limit: number) {
 /** The entries by key, topic and owner, within the limit. */
 function createEntries(limit: number) {
   const entries = new Map<string, CacheEntry>()
-  const bySubject = new Map<Topic, Set<CacheEntry>>()
+  const byTopic = new Map<Topic, Set<CacheEntry>>()
   const groups = createGroups(limit)
   const remove = (entry: CacheEntry) => {
     entries.delete(entry.key)
-    for (const subject of entry.topics) {
-      const among = bySubject.get(subject)
+    for (const topic of entry.topics) {
+      const among = byTopic.get(topic)
       among?.delete(entry)
-      if (among?.size === 0) bySubject.delete(subject)
+      if (among?.size === 0) byTopic.delete(topic)
     }
     groups.remove(entry)
   }
@@ -111,22 +116,22 @@ function createEntries(limit: number) {
     const entry = leastRecentlyUsed(smallBytes > bound / 2 ? small : large)
     if (!isCompressible(entry)) return remove(entry)
     groups.remove(entry)
-    entry.packed = entry.compress(entry.value)
+    entry.compressed = entry.compress(entry.value)
     entry.value = undefined
-    entry.taken += entry.packed.bytes - entry.bytes
+    entry.usedBytes += entry.compressed.bytes - entry.bytes
     groups.add(entry)
   }
   /** Returns the value, restored if there is room for that. */
   const read = (entry: CacheEntry): unknown => {
-    const { packed } = entry
-    if (packed === undefined) return entry.value
-    const value = packed.unpack()
-    const more = entry.bytes - packed.bytes
+    const { compressed } = entry
+    if (compressed === undefined) return entry.value
+    const value = compressed.decompress()
+    const more = entry.bytes - compressed.bytes
     if (groups.of(entry).some(({ bytes, bound }) => bytes + more > bound)) return value
     groups.remove(entry)
-    entry.packed = undefined
+    entry.compressed = undefined
     entry.value = value
-    entry.taken += more
+    entry.usedBytes += more
     groups.add(entry)
     return value
   }
@@ -134,15 +139,15 @@ function createEntries(limit: number) {
     const previous = entries.get(entry.key)
     if (previous !== undefined) remove(previous)
     entries.set(entry.key, entry)
-    for (const subject of entry.topics) bySubject.getOrInsertComputed(subject, () => new Set()).add(entry)
+    for (const topic of entry.topics) byTopic.getOrInsertComputed(topic, () => new Set()).add(entry)
     groups.add(entry)
     for (const group of groups.of(entry)) while (group.bytes > group.bound) shrink(group)
   }
-  return { entries, bySubject, bytes: () => groups.all.bytes, add, remove, read }
+  return { entries, byTopic, bytes: () => groups.all.bytes, add, remove, read }
 }
 
 function isCompressible(entry: CacheEntry): entry is CacheEntry & Required<Pick<CacheEntry, 'compress'>> {
-  return entry.compress !== undefined && entry.packed === undefined
+  return entry.compress !== undefined && entry.compressed === undefined
 }
 
 /** Returns the first entry unused since the last check, and moves used ones to the end (second chance). */

@@ -8,11 +8,11 @@ const MAX_BYTES = 16 * 1024 * 1024
 const SHARE = 1 / 4
 const ENTRY_BYTES = 1000
 
-type Entry<T> = { state: string; answer: T; bytes: number }
+type Entry<T> = { version: string; answer: T; bytes: number }
 type OwnerEntries<T> = { bytes: number; entries: Map<string, Entry<T>> }
 export type VersionedCache<T> = {
-  get(owner: string, key: string, state: string): T | undefined
-  set(owner: string, key: string, state: string, answer: T): void
+  get(owner: string, key: string, version: string): T | undefined
+  set(owner: string, key: string, version: string, answer: T): void
   bytes(): number
 }
 
@@ -34,18 +34,18 @@ export function createVersionedCache<T extends { body?: { length: number } | und
   const removeOldest = (owner: string) => remove(owner, owners.get(owner)!.entries.keys().next().value!)
   return {
     bytes: () => bytes,
-    get(owner, key, state) {
+    get(owner, key, version) {
       const entry = owners.get(owner)?.entries.get(key)
-      return entry?.state === state ? entry.answer : undefined
+      return entry?.version === version ? entry.answer : undefined
     },
-    set(owner, key, state, answer) {
+    set(owner, key, version, answer) {
       remove(owner, key)
       const size = ENTRY_BYTES + 2 * key.length + 2 * (answer.body?.length ?? 0)
       if (size > limit * SHARE) return
       const owned = owners.get(owner) ?? { bytes: 0, entries: new Map() }
       owners.delete(owner)
       owners.set(owner, owned)
-      owned.entries.set(key, { state, answer, bytes: size })
+      owned.entries.set(key, { version, answer, bytes: size })
       owned.bytes += size
       bytes += size
       while (owned.bytes > limit * SHARE) removeOldest(owner)

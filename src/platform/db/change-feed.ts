@@ -34,7 +34,7 @@ export type ChangeFeed = {
   /** The current version. Read it before you read data. */
   version(): number
   /** Whether none of these changed since the version. False also where that is unknown. */
-  isUnchanged(subjects: readonly Topic[], since: number): boolean
+  isUnchanged(topics: readonly Topic[], since: number): boolean
   /** Invalidates the topics of a commit, at once (`onInvalidate`). On PostgreSQL soon after the commit. */
   invalidate(changed: ChangedTopics): void
   /** Notifies subscribers (`onChange`). Call it after the commit. */
@@ -57,15 +57,14 @@ export function createChangeFeed(): ChangeFeed {
   let known = 0
   return {
     version: () => now,
-    isUnchanged: (subjects, since) =>
-      since >= known && subjects.every((subject) => (raised.get(subject) ?? 0) <= since),
+    isUnchanged: (topics, since) => since >= known && topics.every((topic) => (raised.get(topic) ?? 0) <= since),
     invalidate(changed) {
       now++
       if (changed === 'all' || raised.size + changed.length > KNOWN) {
         raised.clear()
         known = now
       }
-      if (changed !== 'all') for (const subject of changed) raised.set(subject, now)
+      if (changed !== 'all') for (const topic of changed) raised.set(topic, now)
       for (const listener of remembering) listener(changed)
     },
     notify(changed) {

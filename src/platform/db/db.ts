@@ -117,22 +117,22 @@ export function isUniqueViolation(error: unknown, index: keyof typeof UNIQUE): b
 }
 
 /**
- * Creates a short query for a hot path, compiled once per engine (docs/decisions/0005). `build` gets a placeholder for every named value. `noAnswer`:
- * the result is not needed; within a PostgreSQL transaction a failure surfaces at the latest at the commit. `long`: the query may be slow or large, so
+ * Creates a short query for a hot path, compiled once per engine (docs/decisions/0005). `build` gets a placeholder for every named value. `discardResult`:
+ * the result is not needed; within a PostgreSQL transaction a failure surfaces at the latest at the commit. `ownConnection`: the query may be slow or large, so
  * on PostgreSQL it uses its own connection.
  */
 export function preparedQuery<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
-  { noAnswer = false, long = false } = {},
+  { discardResult = false, ownConnection = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
-  const compiledFor = compileOnce(build, noAnswer)
+  const compiledFor = compileOnce(build, discardResult)
   return async (db, values) => {
     const { query, fill } = compiledFor(db)
     const parameters = fill(values)
     const { adapter } = db.getExecutor()
     const direct = DIRECT_QUERIES.get(adapter)
     if (direct !== undefined) return direct(query.sql, parameters) as Result[]
-    const pipelined = db.isTransaction || long ? undefined : PIPELINES.get(adapter)
+    const pipelined = db.isTransaction || ownConnection ? undefined : PIPELINES.get(adapter)
     if (pipelined !== undefined) return (await pipelined({ ...query, parameters })) as Result[]
     return (await db.executeQuery<Result>({ ...query, parameters })).rows
   }
@@ -140,17 +140,17 @@ export function preparedQuery<Values extends Record<string, string | number | nu
 
 type Compiled<Values, Result> = { query: CompiledQuery<Result> & Statement; fill: (values: Values) => unknown[] }
 
-/** Compiles a query once per engine. `fill` returns its parameters. `noAnswer`: as for `preparedQuery`. */
+/** Compiles a query once per engine. `fill` returns its parameters. `discardResult`: as for `preparedQuery`. */
 export function compileOnce<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
-  noAnswer = false,
+  discardResult = false,
 ): (db: Queries) => Compiled<Values, Result> {
   const compiled = new WeakMap<object, Compiled<Values, Result>>()
   return (db) => {
     const engine = db.getExecutor().adapter
     let entry = compiled.get(engine)
     if (entry === undefined) {
-      entry = compile(build, db, noAnswer)
+      entry = compile(build, db, discardResult)
       compiled.set(engine, entry)
     }
     return entry
@@ -167,14 +167,14 @@ class StandIn {
 function compile<Values extends object, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
   db: Queries,
-  noAnswer: boolean,
+  discardResult: boolean,
 ): Compiled<Values, Result> {
   const standIns = new Proxy({}, { get: (_, name) => new StandIn(String(name)) }) as Values
   const query = build(db, standIns).compile()
   const slots = query.parameters
   const name = hash('sha256', query.sql, 'base64url').slice(0, 24)
   return {
-    query: { ...query, name, noAnswer },
+    query: { ...query, name, discardResult },
     fill: (values) =>
       slots.map((slot) => (slot instanceof StandIn ? (values as Record<string, unknown>)[slot.name] : slot)),
   }

@@ -49,7 +49,7 @@ type Budget = {
 }
 
 function readBody(budget: Budget, stream: Readable, limit: number, declared: number, done: Done): void {
-  const chunks = openChunks()
+  const chunks = createChunks()
   const leave = () => {
     stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
     chunks.clear()
@@ -84,7 +84,7 @@ const SHORT = 1024
 const PIECE = 16 * 1024
 
 /** The chunks of a body, stored in about as much memory as their bytes. */
-function openChunks() {
+function createChunks() {
   const chunks: Buffer[] = []
   let [piece, used] = [Buffer.alloc(0), 0]
   const endPiece = () => {

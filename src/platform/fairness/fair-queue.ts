@@ -56,7 +56,7 @@ export type PathQueue<T> = {
 
 /** Returns an empty queue for paths with this number of parts. */
 export function createPathQueue<T>(parts: number): PathQueue<T> {
-  if (parts === 0) return openList()
+  if (parts === 0) return createList()
   /** One entry for each item below the name. */
   const turns = createFairQueue<string>()
   const below = new Map<string, PathQueue<T>>()
@@ -84,7 +84,7 @@ export function createPathQueue<T>(parts: number): PathQueue<T> {
   }
 }
 
-function openList<T>(): PathQueue<T> {
+function createList<T>(): PathQueue<T> {
   const items: T[] = []
   return {
     sizeOf: () => items.length,

@@ -5,15 +5,15 @@
 import { Refusal } from '../refusals/refusal.ts'
 import { createSemaphore } from './semaphore.ts'
 
-type Rules = { mostOfOne: number; mostOfAll: number; mostWaiting: number; what: string }
+type Rules = { maxPerOwner: number; maxTotal: number; maxWaiting: number; what: string }
 
 /**
  * TABLE Turns of one owner and of all, and waiting requests of one owner. An owner never has more turns than are free, so a newcomer finds one. Five
  * file clients can wait at once; each deployment holds its list of files.
  */
 const RULES = {
-  files: { mostOfOne: 8, mostOfAll: 128, mostWaiting: 256, what: 'files' },
-  deployments: { mostOfOne: 2, mostOfAll: 12, mostWaiting: 32, what: 'deployments' },
+  files: { maxPerOwner: 8, maxTotal: 128, maxWaiting: 256, what: 'files' },
+  deployments: { maxPerOwner: 2, maxTotal: 12, maxWaiting: 32, what: 'deployments' },
 } as const satisfies Record<string, Rules>
 
 /** `bytes` must arrive within each `ms` of waiting. */
@@ -28,17 +28,17 @@ export type Turns = {
 }
 
 /** Creates the turns of a kind. */
-export function openTurns(kind: keyof typeof RULES): Turns {
-  const { mostOfOne, mostOfAll, mostWaiting, what } = RULES[kind]
+export function createTurns(kind: keyof typeof RULES): Turns {
+  const { maxPerOwner, maxTotal, maxWaiting, what } = RULES[kind]
   const semaphore = createSemaphore({
-    slots: mostOfAll,
-    canAcquire: (_, inUse, free) => inUse < mostOfOne && inUse < free,
+    slots: maxTotal,
+    canAcquire: (_, inUse, free) => inUse < maxPerOwner && inUse < free,
   })
   return {
     async inTurn(owner, work, gone) {
       if (gone?.aborted) throw cutOff()
-      if (semaphore.waiting(owner) >= mostWaiting)
-        throw new Refusal('rate_limited', `${mostWaiting} ${what} of this account wait already. Try again later.`, {})
+      if (semaphore.waiting(owner) >= maxWaiting)
+        throw new Refusal('rate_limited', `${maxWaiting} ${what} of this account wait already. Try again later.`, {})
       if (!semaphore.tryAcquire(owner) && !(await semaphore.acquire(owner, undefined, gone))) throw cutOff()
       try {
         return await work()

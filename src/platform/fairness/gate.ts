@@ -2,7 +2,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { afterNextTick, beginShortRequest, endShortRequest, iterationMs } from '../base/event-loop.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import { openTurns, type Turns } from './file-turns.ts'
+import { createTurns, type Turns } from './file-turns.ts'
 import { createSemaphore } from './semaphore.ts'
 
 /** After an iteration this long, waiting requests are left for the next one, so that new input is read first. */
@@ -19,18 +19,18 @@ export type Gate = {
 }
 
 type Rules = {
-  mostOfOne: number
-  mostOfAll?: number
-  mayEnter?: (owner: string) => boolean
+  maxPerOwner: number
+  maxTotal?: number
+  canEnter?: (owner: string) => boolean
   /** Factor of the timeout of waiting requests: `BERTH_TEST_PATIENCE`. */
   patience?: number
 }
 
 /** Creates an empty gate. */
-export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience: timeout = 1 }: Rules): Gate {
+export function createGate({ maxPerOwner, maxTotal, canEnter = () => true, patience: timeout = 1 }: Rules): Gate {
   const semaphore = createSemaphore({
-    ...(mostOfAll !== undefined && { slots: mostOfAll }),
-    canAcquire: (owner, inUse) => inUse < mostOfOne && mayEnter(owner),
+    ...(maxTotal !== undefined && { slots: maxTotal }),
+    canAcquire: (owner, inUse) => inUse < maxPerOwner && canEnter(owner),
     admit: createPacedAdmission(),
   })
   return {
@@ -47,14 +47,14 @@ export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patien
 }
 
 /** Admits requests one at a time from the next iteration on, within the busy time of each iteration. */
-function createPacedAdmission(): (letIn: () => boolean) => void {
+function createPacedAdmission(): (admitNext: () => boolean) => void {
   let running = false
-  const run = async (letIn: () => boolean) => {
+  const run = async (admitNext: () => boolean) => {
     for (;;) {
       await nextIteration()
       const began = performance.now()
       do {
-        if (!letIn()) {
+        if (!admitNext()) {
           running = false
           return
         }
@@ -62,10 +62,10 @@ function createPacedAdmission(): (letIn: () => boolean) => void {
       } while (performance.now() - began < MAX_ITERATION_MS)
     }
   }
-  return (letIn) => {
+  return (admitNext) => {
     if (running) return
     running = true
-    void run(letIn)
+    void run(admitNext)
   }
 }
 
@@ -78,29 +78,33 @@ function tooManyRequests(): Refusal {
 export type Gates = { all: Gate; lists: Gate; bulk: Gate; files: Turns; slow: Turns }
 
 /**
- * Creates the gates. `hasRoom`: whether an account may start another list; false while too many of its bytes are pending. `timeout`: factor of the
+ * Creates the gates. `hasCapacity`: whether an account may start another list; false while too many of its bytes are pending. `timeout`: factor of the
  * waiting time.
  */
-export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, timeout = 1): Gates {
+export function createGates(
+  engine: 'sqlite' | 'postgres',
+  hasCapacity: (owner: string) => boolean,
+  timeout = 1,
+): Gates {
   // Concurrent long transactions of one account would cause each other serialization failures, then run exclusively and block everyone.
-  const bulk = createGate({ mostOfOne: 1, patience: timeout })
-  const [files, slow] = [openTurns('files'), openTurns('deployments')]
+  const bulk = createGate({ maxPerOwner: 1, patience: timeout })
+  const [files, slow] = [createTurns('files'), createTurns('deployments')]
   // SQLite is read in this process: two lists of one account would only slow each other down.
   if (engine === 'sqlite')
     return {
-      all: createGate({ mostOfOne: 64, patience: timeout }),
+      all: createGate({ maxPerOwner: 64, patience: timeout }),
       bulk,
       files,
       slow,
-      lists: createGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience: timeout }),
+      lists: createGate({ maxPerOwner: 1, maxTotal: 2, canEnter: hasCapacity, patience: timeout }),
     }
   // PostgreSQL has 20 connections; an account never gets all of them.
   return {
-    all: createGate({ mostOfOne: 16, patience: timeout }),
+    all: createGate({ maxPerOwner: 16, patience: timeout }),
     bulk,
     files,
     slow,
-    lists: createGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom, patience: timeout }),
+    lists: createGate({ maxPerOwner: 3, maxTotal: 6, canEnter: hasCapacity, patience: timeout }),
   }
 }
 

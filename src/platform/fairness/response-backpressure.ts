@@ -26,23 +26,23 @@ export type ResponseBuffers = {
 
 export type ResponseBufferOptions = {
   budget?: number
-  longestStallMs?: number
+  maxStallMs?: number
   /** Called when a response was sent or aborted. */
-  onLeft?: () => void
+  onDrained?: () => void
   /** Called when a stalled connection was closed. */
-  onEnded?: () => void
+  onStalled?: () => void
 }
 
 /** Tracks pending responses. Above the budget, closes the most stalled connection of the account with the most pending bytes. */
 export function createResponseBuffers(rules: ResponseBufferOptions = {}): ResponseBuffers {
-  const { budget = RESPONSE_BUFFER_BYTES, longestStallMs = MAX_STALL_MS } = rules
+  const { budget = RESPONSE_BUFFER_BYTES, maxStallMs = MAX_STALL_MS } = rules
   const lines = new Map<Socket, ConnectionBacklog>()
   const owed = createByteCounts()
   const drop = (one: PendingResponse) => {
     if (!one.line.answers.delete(one)) return
     owed.add(one.owner, -one.bytes)
     if (owed.all() === 0) watch.stop()
-    rules.onLeft?.()
+    rules.onDrained?.()
   }
   const forget = (line: ConnectionBacklog) => {
     lines.delete(line.socket)
@@ -51,10 +51,10 @@ export function createResponseBuffers(rules: ResponseBufferOptions = {}): Respon
   const end = (line: ConnectionBacklog) => {
     forget(line)
     line.socket.destroy()
-    rules.onEnded?.()
+    rules.onStalled?.()
   }
-  const watch = createInterval(Math.min(1000, longestStallMs / 4), () => {
-    const before = performance.now() - longestStallMs
+  const watch = createInterval(Math.min(1000, maxStallMs / 4), () => {
+    const before = performance.now() - maxStallMs
     for (const line of lines.values()) if (line.answers.size > 0 && line.movedAt < before) end(line)
   })
   const keepWithin = (newest: ConnectionBacklog) => {
@@ -138,6 +138,6 @@ function* piecesOf(body: Buffer, line: ConnectionBacklog): Generator<Buffer> {
 
 /** Returns the connection stalled for longest, among those of `owner` if there are any. */
 function mostStalled(lines: ConnectionBacklog[], owner: string): ConnectionBacklog {
-  const own = lines.filter(({ answers }) => [...answers].some((one) => one.owner === owner))
+  const own = lines.filter(({ answers }) => [...answers].some((answer) => answer.owner === owner))
   return (own.length > 0 ? own : lines).reduce((oldest, line) => (line.movedAt < oldest.movedAt ? line : oldest))
 }

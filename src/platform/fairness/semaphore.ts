@@ -4,8 +4,8 @@ import { createFairQueue } from './fair-queue.ts'
 export type Semaphore = {
   /** Acquires a slot if one is free and the owner has no waiters. Returns whether it did. */
   tryAcquire(owner: string): boolean
-  /** Acquires a slot in the owner's turn. Returns false after `patienceMs`, or when `gone` is aborted. */
-  acquire(owner: string, patienceMs?: number, gone?: AbortSignal): Promise<boolean>
+  /** Acquires a slot in the owner's turn. Returns false after `timeoutMs`, or when `gone` is aborted. */
+  acquire(owner: string, timeoutMs?: number, gone?: AbortSignal): Promise<boolean>
   release(owner: string): void
   waiting(owner: string): number
   /** Re-evaluates the waiters after a result of `canAcquire` may have changed. */
@@ -17,21 +17,21 @@ export type SemaphoreRules = {
   slots?: number
   /** Whether an owner with `inUse` slots may acquire one of `free` slots. */
   canAcquire?: (owner: string, inUse: number, free: number) => boolean
-  /** Schedules the admission of waiters. Each call of `letIn` grants one slot, and returns false when no waiter may have one. By default all at once. */
-  admit?: (letIn: () => boolean) => void
+  /** Schedules the admission of waiters. Each call of `admitNext` grants one slot, and returns false when no waiter may have one. By default all at once. */
+  admit?: (admitNext: () => boolean) => void
 }
 
 /** Creates a semaphore. */
 export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
   const queue = createFairQueue<() => void>()
-  const slots = openSlots(rules)
-  const letIn = () => {
+  const slots = createSlots(rules)
+  const admitNext = () => {
     const next = queue.shift(slots.fits)
     next?.()
     return next !== undefined
   }
   const wake = () => {
-    if (queue.size() > 0) admit(letIn)
+    if (queue.size() > 0) admit(admitNext)
   }
   return {
     recheck: wake,
@@ -41,21 +41,21 @@ export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules):
       slots.add(owner, 1)
       return true
     },
-    acquire(owner, patienceMs, gone) {
+    acquire(owner, timeoutMs, gone) {
       return new Promise((resolve) => {
         const go = () => {
           clearTimeout(timeout)
-          gone?.removeEventListener('abort', giveUp)
+          gone?.removeEventListener('abort', abort)
           slots.add(owner, 1)
           resolve(true)
         }
-        const giveUp = () => {
+        const abort = () => {
           clearTimeout(timeout)
           queue.remove(owner, go)
           resolve(false)
         }
-        const timeout = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs)
-        gone?.addEventListener('abort', giveUp, { once: true })
+        const timeout = timeoutMs === undefined ? undefined : setTimeout(abort, timeoutMs)
+        gone?.addEventListener('abort', abort, { once: true })
         queue.push(owner, go)
         wake()
       })
@@ -67,11 +67,11 @@ export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules):
   }
 }
 
-function admitAll(letIn: () => boolean): void {
-  while (letIn());
+function admitAll(admitNext: () => boolean): void {
+  while (admitNext());
 }
 
-function openSlots({ slots = Number.POSITIVE_INFINITY, canAcquire = () => true }: SemaphoreRules) {
+function createSlots({ slots = Number.POSITIVE_INFINITY, canAcquire = () => true }: SemaphoreRules) {
   const counts = new Map<string, number>()
   let total = 0
   const heldBy = (owner: string) => counts.get(owner) ?? 0

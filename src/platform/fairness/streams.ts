@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 
 /** Open streams of all, and of the accounts of one owner, who never has more than are left free. */
-const MOST_OF_ALL = 500
-const MOST_OF_ONE = 40
+const MAX_OF_ALL = 500
+const MAX_OF_ONE = 40
 /** A client that reads nothing for this long is disconnected. */
 const STALL_MS = 20_000
 /** How often it is checked that the caller of a stream may still read it, also while it is silent. */
@@ -12,20 +12,20 @@ const CHECK_MS = 3000
 
 const openStreams = new WeakMap<object, Semaphore>()
 
-/** `mayRead` throws once the caller may not read the resource any more. */
-export type Followed = { owner: string; lines: AsyncIterable<string>; mayRead: () => Promise<unknown> }
+/** `canRead` throws once the caller may not read the resource any more. */
+export type Followed = { owner: string; lines: AsyncIterable<string>; canRead: () => Promise<unknown> }
 
 /**
  * Opens a stream of text of a service, which is named by its database; undefined where the owner has too many. It ends with an error
- * when `mayRead` throws.
+ * when `canRead` throws.
  */
 export function openStream(
   service: object,
-  { owner, lines, mayRead }: Followed,
+  { owner, lines, canRead }: Followed,
   { stallMs = STALL_MS, checkMs = CHECK_MS } = {},
 ): Readable | undefined {
-  const canAcquire = (_: string, inUse: number, free: number) => inUse < MOST_OF_ONE && inUse < free
-  const open = openStreams.getOrInsertComputed(service, () => createSemaphore({ slots: MOST_OF_ALL, canAcquire }))
+  const canAcquire = (_: string, inUse: number, free: number) => inUse < MAX_OF_ONE && inUse < free
+  const open = openStreams.getOrInsertComputed(service, () => createSemaphore({ slots: MAX_OF_ALL, canAcquire }))
   if (!open.tryAcquire(owner)) return undefined
   const reading = lines[Symbol.asyncIterator]()
   let stalled: NodeJS.Timeout | undefined
@@ -49,7 +49,7 @@ export function openStream(
       done(error)
     },
   })
-  const stopChecks = checkEach(checkMs, mayRead, (error) => stream.destroy(error))
+  const stopChecks = checkEach(checkMs, canRead, (error) => stream.destroy(error))
   return stream
 }
 

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream'
 /** Hexadecimal digests, and the size in bytes. */
 export type Digest = { sha256: string; sha1: string; size: number }
 
-/** Announced properties of an upload. `most`: its maximum size in bytes. */
-export type Announced = { sha1: string | undefined; size: number | undefined; most: number }
+/** Announced properties of an upload. `max`: its maximum size in bytes. */
+export type Announced = { sha1: string | undefined; size: number | undefined; max: number }
 
 /**
  * Files of accounts, deduplicated within an account and never across accounts: no response reveals files of others. Every implementation passes

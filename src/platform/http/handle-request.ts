@@ -129,32 +129,32 @@ async function executeRead(authorized: AuthorizedRequest): Promise<SerializedRes
   const ctx = requestContext({ deps, now, route, actorId: request.session?.userId }, deps.db.read, caller)
   const input = await resolveInput(route, deps.db.read, received)
   const make = async () => {
-    const subject = await loadResource(ctx, route, input)
-    const stream = streamOf({ ...authorized, input }, subject)
-    if (stream !== undefined) return { written: stream, subject, clear: true }
-    const answer = await route.run(ctx, subject, input, undefined)
+    const resource = await loadResource(ctx, route, input)
+    const stream = streamOf({ ...authorized, input }, resource)
+    if (stream !== undefined) return { written: stream, resource, clear: true }
+    const answer = await route.run(ctx, resource, input, undefined)
     const written = await (route.list === undefined
       ? serializeResponse(route, answer, request.url)
       : serializeListResponse(deps, route, answer, request.url))
     const reveals = caller !== undefined && (ctx.revealed?.size ?? 0) > 0
-    if (reveals) recordSecretRead(deps, caller, route.operationId, [answer, subject], ctx.revealed!)
-    return { written, subject, clear: reveals || ctx.secrets?.opened !== false }
+    if (reveals) recordSecretRead(deps, caller, route.operationId, [answer, resource], ctx.revealed!)
+    return { written, resource, clear: reveals || ctx.secrets?.decrypted !== false }
   }
   const asking = { cache: deps.cache, route, caller, url: request.url }
-  const state = await route.cacheVersion?.(ctx, input)
-  return state === undefined
+  const version = await route.cacheVersion?.(ctx, input)
+  return version === undefined
     ? buildAndCacheResponse(asking, make)
-    : getOrBuildResponse(deps, { ...asking, caller: caller!, state }, make)
+    : getOrBuildResponse(deps, { ...asking, caller: caller!, version }, make)
 }
 
 /** Undefined for a request that is not followed, and where its owner has too many streams: it gets what there is. */
 function streamOf(
   { deps, route, request, credentials, caller, input }: AuthorizedRequest,
-  subject: unknown,
+  resource: unknown,
 ): SerializedResponse | undefined {
-  const lines = route.follow?.(deps, subject, input)
+  const lines = route.follow?.(deps, resource, input)
   if (lines === undefined || caller === undefined) return undefined
-  const mayRead = async () => {
+  const canRead = async () => {
     const { read } = deps.db
     const now = deps.clock.now()
     const caller = await authorize(deps, route, read, credentials, now)
@@ -164,7 +164,7 @@ function streamOf(
       input,
     )
   }
-  const stream = openStream(deps.db, { owner: caller.shareId, lines, mayRead })
+  const stream = openStream(deps.db, { owner: caller.shareId, lines, canRead })
   return stream && { links: undefined, body: undefined, stream, contentType: 'application/stream+json' }
 }
 
@@ -196,11 +196,11 @@ async function writeInTransaction(
     if (previous !== undefined) return previous
     const ctx = requestContext(outer, tx, caller, begin())
     const input = await resolveInput(route, tx, received)
-    const subject = await loadResource(ctx, route, input)
-    const answer = await route.run(ctx, subject, input, prepared)
+    const resource = await loadResource(ctx, route, input)
+    const answer = await route.run(ctx, resource, input, prepared)
     const spend = 'spend' in ctx ? ctx.spend : undefined
     if (route.fileBody === undefined) {
-      const named = subjectId(answer ?? subject, input)
+      const named = subjectId(answer ?? resource, input)
       const type = route.auditAs?.(answer) ?? route.operationId
       const eventBytes = await recordWrite(ctx, ctx.outgoing, type, named, fieldsOf(input.body))
       rejectIfExceeded(await spend?.('audit-lines', 1), now, 'writes')
@@ -231,7 +231,7 @@ async function resolveInput({ auth }: Route, db: Queries, input: Input): Promise
 }
 
 async function loadResource(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
-  const subject = await route.load?.(ctx, input.params)
-  for (const guard of route.guards ?? []) await guard(ctx, subject, input)
-  return subject
+  const resource = await route.load?.(ctx, input.params)
+  for (const guard of route.guards ?? []) await guard(ctx, resource, input)
+  return resource
 }

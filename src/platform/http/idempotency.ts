@@ -16,7 +16,7 @@ import { associatedData, open, seal, toSecretKey } from '../secrets/seal.ts'
 import type { SerializedResponse } from './response-cache.ts'
 import { acceptsIdempotencyKey, type Route } from './route.ts'
 
-const KEPT_MS = 24 * 3_600_000
+const RETENTION_MS = 24 * 3_600_000
 /** Bytes hashed between pauses. */
 const HASHED_BYTES = 256 * 1024
 const HEADER = 'idempotency-key'
@@ -62,7 +62,7 @@ export async function beginIdempotent(
   const secret = request.session?.secret ?? parseBearer(authorization)!
   // Keys that callers send contain no line break.
   const id = fingerprint(`${secret} ${given ?? `repeat\n${print}`}`)
-  const keptMs = given === undefined ? repeatMs! : KEPT_MS
+  const retentionMs = given === undefined ? repeatMs! : RETENTION_MS
   const running = IN_PROGRESS.getOrInsertComputed(deps, () => new Map())
   for (let first = running.get(id); first !== undefined; first = running.get(id)) {
     if (given !== undefined && !isForm) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
@@ -74,13 +74,14 @@ export async function beginIdempotent(
   const sealing = toSecretKey(Buffer.from(hkdfSync('sha256', secret, id, 'berth idempotency', 32)))
   // The content of a form request may contain its time, which differs in a duplicate.
   const hash = print ?? id
-  const find = (db: Queries, now: number) => findStoredResponse(db, { id, asked: hash, since: now - keptMs }, sealing)
+  const find = (db: Queries, now: number) =>
+    findStoredResponse(db, { id, asked: hash, since: now - retentionMs }, sealing)
   return {
     find,
     async claim(tx, now) {
       // The period starts when the first request is done, because a client repeats when that takes too long.
       const doneAt = given === undefined ? deps.clock.now() : now
-      const isFree = await claimKey(tx, { id, asked: hash, now: doneAt }, now - keptMs)
+      const isFree = await claimKey(tx, { id, asked: hash, now: doneAt }, now - retentionMs)
       return isFree ? undefined : find(tx, now)
     },
     store: (tx, answer, spend) =>
@@ -194,7 +195,7 @@ export async function purgeIdempotencyKeys(ctx: OperatorCtx, limit: number): Pro
   const old = await ctx.db
     .selectFrom('kept_answer')
     .select('id')
-    .where('created_at', '<=', ctx.now - KEPT_MS)
+    .where('created_at', '<=', ctx.now - RETENTION_MS)
     .limit(limit)
     .execute()
   // By ids: PostgreSQL without statistics would scan the table for a subquery.

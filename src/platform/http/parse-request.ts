@@ -146,10 +146,10 @@ function readText(contentType: string | undefined, bytes: Buffer | undefined): s
   return text
 }
 
-/** Refuses: bad_request 400, for a body of more than `most` parts, or of too many levels. */
-export function refuseExcess(excess: 'parts' | 'depth', most: number): never {
+/** Refuses: bad_request 400, for a body of more than `max` parts, or of too many levels. */
+export function refuseExcess(excess: 'parts' | 'depth', max: number): never {
   if (excess === 'depth') refuse('bad_request', `Invalid request: the body is nested more than ${DEEPEST} levels deep.`)
-  const message = `the body holds more than ${most.toLocaleString('en')} names and values. Send it in several requests`
+  const message = `the body holds more than ${max.toLocaleString('en')} names and values. Send it in several requests`
   refuse('bad_request', `Invalid request: ${message}.`)
 }
 
@@ -171,39 +171,39 @@ function parseJson(bytes: Buffer): unknown {
 
 /** Refuses: bad_request 400, for a value that a database cannot store unchanged. `place`: its path in the body. */
 export function mustBeStorable(value: unknown, place?: string): void {
-  const found = faultIn(value)
+  const found = errorIn(value)
   const fault = found && place !== undefined ? below(place, found) : found
   if (fault) refuse('bad_request', `Invalid request: ${quotedField(fault.place)} ${fault.what}.`)
 }
 
-type Fault = { place: string; what: string }
+type FieldError = { place: string; what: string }
 
 /** Finds NULs, lone surrogates, numbers beyond 2^53 and keys that would pollute a prototype. Builds the path only for a finding. */
-function faultIn(value: unknown): Fault | undefined {
-  if (typeof value === 'string') return textFault(value)
+function errorIn(value: unknown): FieldError | undefined {
+  if (typeof value === 'string') return textError(value)
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     return { place: '', what: 'is beyond 2^53' }
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
-      const fault = faultIn(value[at])
+      const fault = errorIn(value[at])
       if (fault) return below(String(at), fault)
     }
     return undefined
   }
   for (const key of Object.keys(value)) {
     if (key === '__proto__') return { place: key, what: 'is not allowed' }
-    const fault = textFault(key) ?? faultIn((value as Record<string, unknown>)[key])
+    const fault = textError(key) ?? errorIn((value as Record<string, unknown>)[key])
     if (fault) return below(key, fault)
   }
   return undefined
 }
 
-function below(key: string, { place, what }: Fault): Fault {
+function below(key: string, { place, what }: FieldError): FieldError {
   return { place: place === '' ? key : `${key}.${place}`, what }
 }
 
-function textFault(text: string): Fault | undefined {
+function textError(text: string): FieldError | undefined {
   if (text.includes('\0')) return { place: '', what: 'contains a NUL character' }
   if (!text.isWellFormed()) return { place: '', what: 'contains a lone surrogate' }
   return undefined

@@ -19,13 +19,13 @@ export function splitQuery(url: string): RawQuery {
   return splitPairs(at < 0 ? '' : url.slice(at + 1), READERS.query.parts, 'the query')
 }
 
-/** Splits `a=1&b=2` of at most `most` pairs. `place`: its name in an error. */
-export function splitPairs(text: string, most: number, place: string): RawQuery {
+/** Splits `a=1&b=2` of at most `max` pairs. `place`: its name in an error. */
+export function splitPairs(text: string, max: number, place: string): RawQuery {
   const values: Record<string, string> = Object.create(null)
   const again = new Map<string, string[]>()
   let count = 0
   for (const pair of pairsOf(text)) {
-    if (++count > most) return { values, again, fault: `${place} has more than ${most} parameters` }
+    if (++count > max) return { values, again, fault: `${place} has more than ${max} parameters` }
     if (pair === '') continue
     const cut = pair.indexOf('=')
     const key = decodeText(cut < 0 ? pair : pair.slice(0, cut))

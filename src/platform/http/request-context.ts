@@ -5,7 +5,7 @@ import { projectToPrefetch } from '../access/prefetch.ts'
 import { authenticateOperatorSession } from '../access/session-authentication.ts'
 import type { Queries } from '../db/db.ts'
 import { rejectIfExceeded } from '../limiter/limiter.ts'
-import { openSpending, type Taken } from '../limiter/spending.ts'
+import { createSpending, type Taken } from '../limiter/spending.ts'
 import type { PendingEvent } from '../outbox/outbox.ts'
 import type { WriteContext } from '../outbox/transact.ts'
 import { countFailedAuthentication, type Peer } from './failure-limits.ts'
@@ -28,9 +28,9 @@ export function requestContext(
   const emit = () => {
     throw new Error(`${route.operationId} publishes an event outside of its transaction`)
   }
-  const bare = { actor, db, deps, secrets: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
+  const bare = { actor, db, deps, secrets: { decrypted: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (caller === undefined) return bare
-  const spend = openSpending(deps.limits, caller.account.id, now, taken)
+  const spend = createSpending(deps.limits, caller.account.id, now, taken)
   const countRows = async (rows: number) =>
     rejectIfExceeded(await spend('rows-written', rows), now, 'variables written')
   const revealed = new Set<string>()

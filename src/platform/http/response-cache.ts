@@ -69,22 +69,22 @@ export function getCachedResponse({ cache, route, caller, url }: CacheLookup): S
 }
 
 /** `clear`: it may contain plaintext secrets. */
-type BuildResponse = () => Promise<{ written: SerializedResponse; subject: unknown; clear: boolean }>
+type BuildResponse = () => Promise<{ written: SerializedResponse; resource: unknown; clear: boolean }>
 
 const knownOf = new WeakMap<Deps['db'], VersionedCache<SerializedResponse>>()
 
 /** Returns the cached response while its version matches. Otherwise builds and caches a new one. */
 export async function getOrBuildResponse(
   { db }: Deps,
-  { caller, url, state }: { caller: Caller; url: string; state: string },
+  { caller, url, version }: { caller: Caller; url: string; version: string },
   make: BuildResponse,
 ): Promise<SerializedResponse> {
   const known = knownOf.getOrInsertComputed(db, () => createVersionedCache())
   const key = [caller.actor.tokenId ?? caller.userId, caller.role, ...caller.permissions, url].join(' ')
-  const previous = known.get(caller.account.id, key, state)
+  const previous = known.get(caller.account.id, key, version)
   if (previous !== undefined) return previous
   const { written, clear } = await make()
-  if (!clear) known.set(caller.account.id, key, state, written)
+  if (!clear) known.set(caller.account.id, key, version, written)
   return written
 }
 
@@ -94,7 +94,7 @@ export async function buildAndCacheResponse(
   make: BuildResponse,
 ): Promise<SerializedResponse> {
   const since = cache?.version() ?? 0
-  const { written, subject, clear } = await make()
+  const { written, resource, clear } = await make()
   const { body } = written
   if (cache === undefined || caller === undefined || route.cache === undefined) return written
   if (clear || !isCachedCaller(caller) || body === undefined || body.length > LONGEST) return written
@@ -103,7 +103,7 @@ export async function buildAndCacheResponse(
   if (typeof body === 'string') bytes.write(body)
   else bytes.set(body)
   const value: SerializedResponse = { ...written, body: bytes }
-  const topics = [...callerTopics(caller), ...route.cache(caller, subject)]
+  const topics = [...callerTopics(caller), ...route.cache(caller, resource)]
   const remembered = { value, bytes: bytes.length, owner: caller.account.id, topics }
   cache.set(
     cacheKey(caller, url),
@@ -116,11 +116,11 @@ export async function buildAndCacheResponse(
 /** Compresses a response: a list shrinks to less than a tenth in 0.1 ms, and building it again takes milliseconds. */
 function compressResponse(answer: unknown): CompressedValue {
   const { body, ...rest } = answer as SerializedResponse
-  const packed = zstdCompressSync(body!, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+  const compressed = zstdCompressSync(body!, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
   // A buffer of its own, as above.
-  const kept = Buffer.allocUnsafeSlow(packed.length)
-  kept.set(packed)
-  return { bytes: kept.length, unpack: () => ({ ...rest, body: zstdDecompressSync(kept) }) }
+  const kept = Buffer.allocUnsafeSlow(compressed.length)
+  kept.set(compressed)
+  return { bytes: kept.length, decompress: () => ({ ...rest, body: zstdDecompressSync(kept) }) }
 }
 
 /** A cached caller is one object, so its identity separates the responses of callers. */

@@ -13,8 +13,8 @@ export function bodyLimitOf({ bodyLimit, auth }: Pick<Route, 'bodyLimit' | 'auth
   return bodyLimit ?? (auth === 'client' ? READERS['JSON of a client'] : READERS['JSON body']).bytes
 }
 
-/** Topics of a cached response in addition to those of the caller. `subject`: the loaded resource. docs/architecture.md. */
-export type CacheTopics = (caller: Caller, subject: unknown) => Topic[]
+/** Topics of a cached response in addition to those of the caller. `resource`: the loaded resource. docs/architecture.md. */
+export type CacheTopics = (caller: Caller, resource: unknown) => Topic[]
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -56,10 +56,10 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   load?: (ctx: C, params: Params) => Promise<S>
   guards?: readonly Guard<C, S>[]
   /** Slow work before the transaction (DNS, password hashes, encryption). Its result is passed to `run`. */
-  prepare?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
+  prepare?: (ctx: C, resource: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
   /** Undoes external effects of `prepare` if the transaction failed. */
   undo?: (ctx: C, prepared: A) => Promise<void>
-  run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, prepared: A) => Promise<Static<R>> | Static<R>
+  run: (ctx: C, resource: S, input: Input<Static<Q>, Static<B>>, prepared: A) => Promise<Static<R>> | Static<R>
   /** The route revokes access of users: tokens, memberships. platform/access/user-write-lock.ts. */
   revokesAccess?: true
   emits?: readonly EventName[]
@@ -82,7 +82,7 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
    * Returns the lines of a stream, which is sent as they come and outside of any gate; undefined for a request that `run` answers. It
    * uses no connection of the request.
    */
-  follow?: (deps: Deps, subject: S, input: Input<Static<Q>, Static<B>>) => AsyncIterable<string> | undefined
+  follow?: (deps: Deps, resource: S, input: Input<Static<Q>, Static<B>>) => AsyncIterable<string> | undefined
   /** Response schema; undeclared fields are dropped. Without it the response has no body. */
   reply?: R
   /**

@@ -9,7 +9,7 @@ const MAX_CHOICES = 50
 
 /** No coercion, defaults or removal: a value matches its schema or is refused. */
 const ajv = new Ajv({ allowUnionTypes: true, verbose: true })
-ajv.addKeyword({ keyword: 'x-most-bytes', validate: (most: number, value: unknown) => weighsAtMost(value, most) })
+ajv.addKeyword({ keyword: 'x-most-bytes', validate: (max: number, value: unknown) => weighsAtMost(value, max) })
 ajv.addKeyword({ keyword: 'x-unsupported', validate: (_: string, value: unknown) => asksForNothing(value) })
 const validators = new WeakMap<TSchema, ValidateFunction>()
 

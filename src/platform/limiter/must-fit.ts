@@ -28,8 +28,8 @@ export async function mustFit(ctx: Ctx, name: BudgetName, owner: string): Promis
 
 /** Whether `coming` more rows fit, including those of this transaction. */
 export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: number): Promise<boolean> {
-  const most = mostOf(ctx.deps, name)
-  if (most === null) return true
+  const max = maxOf(ctx.deps, name)
+  if (max === null) return true
   const rooms = roomsOf(ctx.deps.db)
   const key = `${name} ${owner}`
   const added = Math.max(coming, 1)
@@ -40,29 +40,29 @@ export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: nu
   }
   const { autocommit } = ctx.deps.db
   // A count within a PostgreSQL transaction conflicts with every insert of the owner, so it runs only close to the limit.
-  if (autocommit !== undefined && most > NEAR) {
-    const rows = await countRows(autocommit, name, owner, most - NEAR)
-    if (rows + added <= most - NEAR) {
-      note(rooms, key, Math.floor((most - NEAR - rows - added) / PART))
+  if (autocommit !== undefined && max > NEAR) {
+    const rows = await countRows(autocommit, name, owner, max - NEAR)
+    if (rows + added <= max - NEAR) {
+      note(rooms, key, Math.floor((max - NEAR - rows - added) / PART))
       return true
     }
   }
-  const rows = await countRows(ctx.db, name, owner, most)
-  if (rows + coming > most) return false
-  if (autocommit === undefined) note(rooms, key, most - rows - coming)
+  const rows = await countRows(ctx.db, name, owner, max)
+  if (rows + coming > max) return false
+  if (autocommit === undefined) note(rooms, key, max - rows - coming)
   return true
 }
 
 /** Refuses with a message that names what to remove. */
 export function refuseFull(deps: Pick<Deps, 'config'>, name: BudgetName): never {
   const { of, what, remedy, refusal }: Budget = BUDGETS[name]
-  const most = mostOf(deps, name) ?? 0
-  refuse(refusal, `The ${of} has ${most.toLocaleString('en')} ${what}, the maximum. ${remedy}`, { name })
+  const max = maxOf(deps, name) ?? 0
+  refuse(refusal, `The ${of} has ${max.toLocaleString('en')} ${what}, the maximum. ${remedy}`, { name })
 }
 
-function mostOf({ config }: Pick<Deps, 'config'>, name: BudgetName): number | null {
+function maxOf({ config }: Pick<Deps, 'config'>, name: BudgetName): number | null {
   const set = config.budgets[name]
-  return set === undefined ? BUDGETS[name].most : set
+  return set === undefined ? BUDGETS[name].max : set
 }
 
 function roomsOf(db: Db): Map<string, Room> {
@@ -79,16 +79,16 @@ function note(rooms: Map<string, Room>, key: string, rows: number): void {
 type Count = (db: Queries, value: { owner: string }) => Promise<{ rows: number }[]>
 const COUNTS = new Map<string, Count>()
 
-/** Counts the rows of an owner in an index, up to one beyond `most`. */
-async function countRows(db: Queries, name: BudgetName, owner: string, most: number): Promise<number> {
-  const key = `${name} ${most}`
-  const count = COUNTS.get(key) ?? counting(BUDGETS[name], most)
+/** Counts the rows of an owner in an index, up to one beyond `max`. */
+async function countRows(db: Queries, name: BudgetName, owner: string, max: number): Promise<number> {
+  const key = `${name} ${max}`
+  const count = COUNTS.get(key) ?? counting(BUDGETS[name], max)
   COUNTS.set(key, count)
   const [row] = await count(db, { owner })
   return Number(row!.rows)
 }
 
-function counting({ table, owner, where }: Budget, most: number): Count {
+function counting({ table, owner, where }: Budget, max: number): Count {
   return preparedQuery<{ owner: string }, { rows: number }>((db, value) =>
     db
       .selectFrom((eb) => {
@@ -96,7 +96,7 @@ function counting({ table, owner, where }: Budget, most: number): Count {
           .selectFrom(table as 'project')
           .select(sql.lit(1).as('one'))
           .where(sql.ref(owner), '=', value.owner)
-          .limit(sql.lit(most + 1))
+          .limit(sql.lit(max + 1))
         return (where === undefined ? rows : rows.where(sql<boolean>`${sql.raw(where)}`)).as('some')
       })
       .select(({ fn }) => fn.countAll<number>().as('rows')),

@@ -9,7 +9,7 @@ export type Taken = Map<string, number>
 export type Spend = (name: LimitName, count: number, owner?: string) => Promise<LimitStatus | undefined>
 
 /** Begins a run. It consumes only what exceeds earlier runs. */
-export function openSpending(limits: Limiter, accountId: string, now: number, taken: Taken): Spend {
+export function createSpending(limits: Limiter, accountId: string, now: number, taken: Taken): Spend {
   const ofThisRun: Taken = new Map()
   return async (name, count, owner = accountId) => {
     const key = `${name} ${owner}`

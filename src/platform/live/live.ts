@@ -37,7 +37,7 @@ export type Live = {
 type Open = LivePage & {
   owner: string
   /** Topics of the page, then topics of its access. */
-  shows: readonly Topic[]
+  shownTopics: readonly Topic[]
   topics: readonly Topic[]
   stream: Readable
   openedAt: number
@@ -79,14 +79,14 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
   return {
     stamp: () => `${service}.${db.changes.version()}`,
     open(asked, since) {
-      const full = pages.inTheWayOf({ owner: asked.accountId, userId: asked.userId })
+      const full = pages.evictionFor({ owner: asked.accountId, userId: asked.userId })
       if (full !== undefined) end(full.page, 'full', { message: full.why })
       const page = openPage(asked, db.changes.version())
       page.stream.once('close', () => end(page))
       pages.add(page)
       send(page, BEAT)
       const [by, at] = since.split('.')
-      page.unknown = by !== service || !db.changes.isUnchanged(page.shows, Number(at))
+      page.unknown = by !== service || !db.changes.isUnchanged(page.shownTopics, Number(at))
       if (page.unknown) turns.add(page)
       if (page.unknown) repeat.wake()
       return page.stream
@@ -131,12 +131,12 @@ function keepAlive(pages: Subscriptions<Open>, end: (page: Open) => void): void 
 }
 
 function openPage(asked: LivePage, at: number): Open {
-  const shows = pageTopics(asked)
+  const shownTopics = pageTopics(asked)
   return {
     ...asked,
     owner: asked.accountId,
-    shows,
-    topics: [...new Set<Topic>([...shows, `account ${asked.userId}`, `sessions ${asked.userId}`])],
+    shownTopics,
+    topics: [...new Set<Topic>([...shownTopics, `account ${asked.userId}`, `sessions ${asked.userId}`])],
     stream: new Readable({ read() {}, highWaterMark: MAX_UNSENT }),
     openedAt: performance.now(),
     changed: new Set(),
@@ -190,7 +190,7 @@ function batchChanges(
     }
     for (const [subject, at] of gathered) {
       for (const page of pages.of(subject)) {
-        if (page.shows.includes(subject)) note(page, subject, at)
+        if (page.shownTopics.includes(subject)) note(page, subject, at)
         add(page)
       }
     }

@@ -24,13 +24,13 @@ export function createNotificationQueue<T extends { owner: string }>(): Notifica
   const queue = createFairQueue<T>()
   const waiting = new Set<T>()
   const toldAt = new WeakMap<T, number>()
-  const ofAll = openBucket(OF_ALL)
+  const ofAll = createBucket(OF_ALL)
   const ofOwner = new Map<string, Bucket>()
   const add = (page: T) => {
     if (waiting.has(page)) return
     waiting.add(page)
     queue.push(page.owner, page)
-    if (!ofOwner.has(page.owner)) ofOwner.set(page.owner, openBucket(OF_ONE))
+    if (!ofOwner.has(page.owner)) ofOwner.set(page.owner, createBucket(OF_ONE))
   }
   const take = (nowMs: number) => {
     const page = queue.shift((owner) => ofOwner.get(owner)!.has(nowMs))
@@ -69,7 +69,7 @@ export function createNotificationQueue<T extends { owner: string }>(): Notifica
 
 type Bucket = { has(nowMs: number): boolean; isFull(nowMs: number): boolean; take(): void }
 
-function openBucket({ atOnce, perSecond }: { atOnce: number; perSecond: number }): Bucket {
+function createBucket({ atOnce, perSecond }: { atOnce: number; perSecond: number }): Bucket {
   let left = atOnce
   let filledAt: number | undefined
   const fill = (nowMs: number) => {

@@ -14,11 +14,11 @@ export type Subscriptions<T> = {
   /** Returns whether the page was open. */
   remove(page: T): boolean
   /** Returns the page to close before another one is opened, with a message. Undefined: there is room. */
-  inTheWayOf(asked: Pick<Subscriber, 'owner' | 'userId'>): { page: T; why: string } | undefined
+  evictionFor(asked: Pick<Subscriber, 'owner' | 'userId'>): { page: T; why: string } | undefined
 }
 
 /** Creates the subscriptions. `most`: limits of open pages. */
-export function createSubscriptions<T extends Subscriber>(most = MOST): Subscriptions<T> {
+export function createSubscriptions<T extends Subscriber>(max = MOST): Subscriptions<T> {
   const all = new Set<T>()
   const bySubject = new Map<Topic, Set<T>>()
   const byOwner = new Map<string, Set<T>>()
@@ -40,13 +40,13 @@ export function createSubscriptions<T extends Subscriber>(most = MOST): Subscrip
       for (const subject of page.topics) removeFrom(bySubject, subject, page)
       return true
     },
-    inTheWayOf({ owner, userId }) {
+    evictionFor({ owner, userId }) {
       const own = byPerson.get(userId)
-      if (own !== undefined && own.size >= most.ofPerson) return { page: oldestOf(own), why: FULL.person }
+      if (own !== undefined && own.size >= max.ofPerson) return { page: oldestOf(own), why: FULL.person }
       const ofAccount = byOwner.get(owner)
-      if (ofAccount !== undefined && ofAccount.size >= most.ofAccount)
+      if (ofAccount !== undefined && ofAccount.size >= max.ofAccount)
         return { page: oldestOfLargestUser(ofAccount), why: FULL.account }
-      if (all.size < most.ofAll) return undefined
+      if (all.size < max.ofAll) return undefined
       return { page: oldestOfLargestUser(largestOf(byOwner)), why: FULL.all }
     },
   }
@@ -67,7 +67,7 @@ function oldestOfLargestUser<T extends Subscriber>(pages: Iterable<T>): T {
 /** Returns the largest entry; the first of equal ones. */
 function largestOf<S extends { size: number } | { length: number }>(sets: Iterable<readonly [string, S]>): S {
   const sizeOf = (one: S) => ('size' in one ? one.size : one.length)
-  return [...sets].reduce((one, other) => (sizeOf(other[1]) > sizeOf(one[1]) ? other : one))[1]
+  return [...sets].reduce((a, b) => (sizeOf(b[1]) > sizeOf(a[1]) ? b : a))[1]
 }
 
 /** Sets keep the order in which pages were opened. */

@@ -95,7 +95,7 @@ async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: MailMessage):
     .filter((row) => !replaced.includes(row))
     .map((row) => ({ topic: row.topic, at: row.sent_at ?? row.due_at ?? stampToMs(row.created_stamp) }))
     .filter(({ at }) => at > now - DAY_MS)
-    .sort((one, other) => other.at - one.at)
+    .sort((a, b) => b.at - a.at)
   const topic = topicOf(letter)
   const same = topic === null ? undefined : recent.find((row) => row.topic === topic)
   const due = Math.max(now, ...[same, recent[MAX_A_DAY - 1]].map((row) => (row === undefined ? 0 : row.at + DAY_MS)))

@@ -33,7 +33,7 @@ type Entry = {
 export function referencePages(routes: readonly Route[]): Probe[] {
   const entries = [...operationEntries(routes), ...eventEntries()]
   const byId = new Map(entries.map((entry) => [entry.id, entry]))
-  const find = openSearch(entries)
+  const find = createSearch(entries)
   const kept = new Map<string, Buffer>()
   const pageOf = ({ title, page }: Entry) => referenceDocument(title, page())
   return [
@@ -103,7 +103,7 @@ function sent(text: string, zip: boolean, status = 200): ProbeAnswer {
 /** `named`: entries with every search word in name, title or tag. `inside`: entries that need their fields and errors to match. */
 type Found = { named: readonly Entry[]; inside: readonly Entry[] }
 
-function openSearch(entries: readonly Entry[]): (search: string) => Found {
+function createSearch(entries: readonly Entry[]): (search: string) => Found {
   const texts = entries.map((entry) => ({ entry, inside: undefined as string | undefined }))
   return (search) => {
     const words = search.toLowerCase().split(/\s+/)

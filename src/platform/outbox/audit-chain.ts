@@ -154,5 +154,5 @@ const insertEntry = preparedQuery<Row<'audit'>, unknown>(
       position: value.position,
       hash: value.hash,
     }),
-  { noAnswer: true },
+  { discardResult: true },
 )

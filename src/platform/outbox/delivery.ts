@@ -12,7 +12,7 @@ export const PENDING = sql<boolean>`status = 'pending'`
 export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
 
 /** Events that an installation still receives after its deletion, when its account is deleted. integrations/deliveries/endpoint.ts. */
-export const LAST_WORDS = ['project.removed'] as const satisfies readonly EventName[]
+export const LAST_EVENTS = ['project.removed'] as const satisfies readonly EventName[]
 
 const DROPPED_AT_ONCE = 500
 
@@ -82,5 +82,5 @@ export const insertDelivery = preparedQuery<
       status: 'pending',
       created_stamp: value.stamp,
     }),
-  { noAnswer: true },
+  { discardResult: true },
 )

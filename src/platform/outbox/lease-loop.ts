@@ -38,8 +38,8 @@ export function startLeaseWorker<T>(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
   work: LeaseQueue<T>,
 ): { wake(): void; stop(): Promise<void> } {
-  const giveUp = new AbortController()
-  const pool = openPool(work, clock.now, giveUp.signal, () => look(0))
+  const controller = new AbortController()
+  const pool = openPool(work, clock.now, controller.signal, () => look(0))
   const timers = new Set<NodeJS.Timeout>()
   let stopping = false
   let looking: Promise<void> | undefined
@@ -75,7 +75,7 @@ export function startLeaseWorker<T>(
       for (const timer of timers) clearTimeout(timer)
       await looking
       await Promise.race([pool.allEnded(), sleep(STOP_MS, undefined, { ref: false })])
-      giveUp.abort()
+      controller.abort()
       await pool.allEnded()
     },
   }

@@ -41,7 +41,7 @@ const insertEvent = preparedQuery<
       payload_json: value.payload,
       stamp: value.stamp,
     }),
-  { noAnswer: true },
+  { discardResult: true },
 )
 
 /** Writes the events of an operation and its audit entry. `fields`: names of sent fields, never values. Returns the bytes of the events. */

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { crc32, deflateRaw } from 'node:zlib'
 
 /** Below this size, gzip saves less than its header. */
-const LEAST = 4096
+const MIN_LENGTH = 4096
 const MAX_PADDING = 128
 /** Magic number, deflate, FNAME flag, no time, no hint, unknown system. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 255])
@@ -21,7 +21,7 @@ export function acceptsGzip(acceptEncoding = ''): boolean {
  * of a page does not reveal which guesses it contains (BREACH). Django uses this mitigation, "Heal the BREACH", too.
  */
 export async function zipPage(text: string, acceptEncoding: string | undefined): Promise<Buffer | undefined> {
-  if (text.length < LEAST || !acceptsGzip(acceptEncoding)) return undefined
+  if (text.length < MIN_LENGTH || !acceptsGzip(acceptEncoding)) return undefined
   const bytes = Buffer.from(text)
   const name = Buffer.from(`${randomBytes(MAX_PADDING).toString('hex').slice(0, randomInt(1, MAX_PADDING))}\0`)
   const tail = Buffer.alloc(8)

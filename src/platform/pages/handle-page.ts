@@ -84,7 +84,7 @@ export async function handlePage(
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(asked)].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    const page = await showFault(deps, screen, request, guest, refusal)
+    const page = await showError(deps, screen, request, guest, refusal)
     const answer = reply(deps, guest, { ...page, status: refusal.status })
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
@@ -95,7 +95,7 @@ function above(url: string): string {
 }
 
 /** The page of an error. In the console it has the navigation if possible, otherwise a bare header. */
-async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession, refusal: Refusal) {
+async function showError(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession, refusal: Refusal) {
   const bare = errorPage(refusal)
   if ((screen.calls ?? screen.renderErrorPage) === undefined || guest.session === undefined) return bare
   if (screen.renderErrorPage === undefined || guest.user === undefined || ![403, 404].includes(refusal.status))
@@ -129,7 +129,7 @@ async function runConsoleScreen({ deps, bridge, screen, request, now }: Asked, g
   }
   const ctx = { ...readingFor(deps, guest, now), user: guest.user! }
   if (screen.requiresCall !== undefined) await bridge.mustBeAllowed(ctx, screen.requiresCall, input.params)
-  return screen.run({ ...ctx, ask: bridge.clientFor(asker, screen.calls!) }, input, undefined)
+  return screen.run({ ...ctx, callRoute: bridge.clientFor(asker, screen.calls!) }, input, undefined)
 }
 
 /** Reads a console form. Invalid fields are reported on the page of the form, with the input. So is an expired session. */

@@ -47,14 +47,14 @@ export function createRouteClient(
     returnPath: ({ path }, url) => nearestPage(pages, path, url),
     pageAt: (path) => screens.find((screen) => screen.method === 'GET' && screen.path === path)!,
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
-    mustBeAllowed: (ctx, operation, params) => mustMayAsk(ctx, byName.get(operation)!, params),
+    mustBeAllowed: (ctx, operation, params) => mustBeAllowed(ctx, byName.get(operation)!, params),
     clientFor({ peer, ...session }, operations) {
-      return async <A>(operationId: string, wish: RouteCall = {}) => {
+      return async <A>(operationId: string, call: RouteCall = {}) => {
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))
           throw new Error(`a page calls ${operationId}, which it does not declare`)
         const { body, contentType } = await handleRequest(deps, route, {
-          ...writeWish(route, wish),
+          ...writeCall(route, call),
           headers: [],
           session,
           peer,
@@ -68,7 +68,7 @@ export function createRouteClient(
   }
 }
 
-async function mustMayAsk(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Params): Promise<void> {
+async function mustBeAllowed(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Params): Promise<void> {
   if (slug === undefined) return
   const { role } = await findOwnAccountBySlug(ctx, slug)
   const able = ROLES.filter((one) => needs.every((permission) => ROLE_PERMISSIONS[one].includes(permission)))
@@ -79,14 +79,14 @@ async function mustMayAsk(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Par
 /** Returns the page at the URL of a form, or the nearest one above it. `pages`: their paths. */
 function nearestPage(pages: ReadonlySet<string>, path: string, url: string): string {
   if (pages.has(path)) return url
-  const asked = url.replace(/[?#].*$/s, '').split('/')
+  const asked = url.split(/[?#]/, 1)[0]!.split('/')
   const parts = path.split('/')
   if (asked.length !== parts.length) return HOME
   const length = parts.findLastIndex((_, at) => pages.has(parts.slice(0, at).join('/')))
   return length > 1 ? asked.slice(0, length).join('/') : HOME
 }
 
-function writeWish(route: Route, { account, params = {}, query = {}, body }: RouteCall) {
+function writeCall(route: Route, { account, params = {}, query = {}, body }: RouteCall) {
   const path = routedPath(route).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
   const pairs = Object.entries({ ...query, teamId: account?.id }).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,

@@ -120,7 +120,7 @@ export type Screen = Spec<any, any, any, any> & {
 export type FailedRequest = { path: string; params: Params; url: string }
 
 /** Context of a console page: the session user, and the routes that it declares. */
-export type ConsoleCtx = UserPageCtx & { ask: CallRoute }
+export type ConsoleCtx = UserPageCtx & { callRoute: CallRoute }
 
 /** Declares a public page. */
 export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec: Spec<PageCtx, Q, F, A>): Screen {

@@ -26,14 +26,14 @@ export function Unsupported(why: string) {
   return Type.Unsafe<unknown>({ 'x-unsupported': why })
 }
 
-/** Returns the schema of any JSON value up to `mostBytes`, checked before later fields are read. */
-export function AnyJson(mostBytes: number, options?: Record<string, unknown>) {
-  return Type.Unsafe<unknown>({ ...options, 'x-most-bytes': mostBytes })
+/** Returns the schema of any JSON value up to `maxBytes`, checked before later fields are read. */
+export function AnyJson(maxBytes: number, options?: Record<string, unknown>) {
+  return Type.Unsafe<unknown>({ ...options, 'x-most-bytes': maxBytes })
 }
 
 /** As `AnyJson`, for an object. */
-export function AnyObject(mostBytes: number) {
-  return Type.Object({}, { additionalProperties: true, 'x-most-bytes': mostBytes })
+export function AnyObject(maxBytes: number) {
+  return Type.Object({}, { additionalProperties: true, 'x-most-bytes': maxBytes })
 }
 
 /** Returns the schema of a query list: comma-separated, or with the key repeated. At most 100. */

@@ -62,12 +62,12 @@ class Scan {
   private readonly groups: Group[] = []
   private readonly text: Buffer
   private readonly name: Buffer
-  private readonly mostParts: number
+  private readonly maxParts: number
 
-  constructor(text: Buffer, name: Buffer, mostParts: number) {
+  constructor(text: Buffer, name: Buffer, maxParts: number) {
     this.text = text
     this.name = name
-    this.mostParts = mostParts
+    this.maxParts = maxParts
   }
 
   read(to: number): 'parts' | 'depth' | undefined {
@@ -81,7 +81,7 @@ class Scan {
       if (kind === 0) continue
       this.readToken(kind)
       if (this.depth > DEEPEST) return 'depth'
-      if (this.parts > this.mostParts) return 'parts'
+      if (this.parts > this.maxParts) return 'parts'
     }
     return undefined
   }

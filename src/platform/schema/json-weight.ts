@@ -44,9 +44,9 @@ function endOfString(text: Uint8Array, at: number): number {
   return end
 }
 
-/** Whether a value is at most `most` bytes as JSON; stops there. Escapes count as their characters. */
-export function weighsAtMost(value: unknown, most: number): boolean {
-  return leftOf(value, most) >= 0
+/** Whether a value is at most `max` bytes as JSON; stops there. Escapes count as their characters. */
+export function weighsAtMost(value: unknown, max: number): boolean {
+  return leftOf(value, max) >= 0
 }
 
 /** Returns the bytes left after a value; negative if it is larger. */

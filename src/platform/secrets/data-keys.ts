@@ -33,7 +33,7 @@ type SecretKind =
   | 'deployment-env'
 
 /** What of a context is asked for here. */
-type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; secrets?: { opened: boolean } }
+type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; secrets?: { decrypted: boolean } }
 
 const FORMAT = 'v1'
 /** The size of the cache of unwrapped data keys. */
@@ -56,7 +56,7 @@ export async function openSecretBoxToWrite(
   prepared?: PreparedSecretBox,
 ): Promise<SecretBox> {
   const [previous] = await selectProjectKey(ctx.db, { projectId })
-  const row = previous ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
+  const row = previous ?? (await createDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
   return pick(ctx, projectId, row, prepared)
 }
 
@@ -119,7 +119,7 @@ function keyOf(ctx: KeyCtx, row: Row<'project_key'>): DataKey {
 }
 
 /** Writes a new data key, wrapped by the active root key. Returns the key of the project: another request may have been first. */
-async function makeDataKey(ctx: KeyCtx, projectId: string, { id, key }: DataKey) {
+async function createDataKey(ctx: KeyCtx, projectId: string, { id, key }: DataKey) {
   const rootKeyId = await activeKeyId(ctx.db)
   const wrapped = wrap(ctx, projectId, id, rootKeyId, key!.export())
   await insertProjectKey(ctx.db, { projectId, id, rootKeyId, wrapped })
@@ -136,7 +136,7 @@ function createSecretBox(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefi
   const openAt = (place: Buffer, of: string, sealed: string) => {
     const [format, sealedBy, body] = sealed.split('.', 3)
     const isFound = format === FORMAT && key !== undefined && sealedBy === keyId
-    if (ctx.secrets !== undefined) ctx.secrets.opened = true
+    if (ctx.secrets !== undefined) ctx.secrets.decrypted = true
     const text = isFound ? open(key, body ?? '', place)?.toString() : undefined
     if (text !== undefined) return text
     ctx.deps.log.error({ ownerId, of, keyId: sealedBy, rootKeyId }, 'a sealed value does not open')

@@ -122,7 +122,7 @@ export async function readKeyringCopyStatus(db: Queries): Promise<KeyringCopySta
     .orderBy('root_key.id')
     .execute()
   const held = rows.filter((row) => row.verified_at !== null)
-  const oldest = held.toSorted((one, other) => one.verified_at! - other.verified_at!)[0]
+  const oldest = held.toSorted((a, b) => a.verified_at! - b.verified_at!)[0]
   return {
     missing: rows.filter((row) => row.verified_at === null).map(({ id }) => id),
     verifiedAt: oldest?.verified_at ?? null,

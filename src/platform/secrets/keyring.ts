@@ -28,21 +28,21 @@ export type KeyringText = { keys: Entry[] }
 const ID = /^[\w-]{1,64}$/
 
 /**
- * Opens the keyring of the settings. Creates a missing file when `mayMake`: only a database without sealed data may get a new one, and only in an
+ * Opens the keyring of the settings. Creates a missing file when `canCreate`: only a database without sealed data may get a new one, and only in an
  * existing directory. Throws with advice when it is missing, unreadable, or readable by others.
  */
-export function openKeyring(setting: { file: string } | { text: string }, mayMake: () => boolean): Keyring {
+export function openKeyring(setting: { file: string } | { text: string }, canCreate: () => boolean): Keyring {
   if ('text' in setting) return ringOf('BERTH_KEYS', parse(setting.text, 'in it'), undefined)
   const { file } = setting
   const entries = readEntries(file)
   if (entries !== undefined) return ringOf(file, entries, file)
-  if (!mayMake()) {
+  if (!canCreate()) {
     throw new BadSetting(
       `BERTH_KEYS: the keyring ${file} is missing, and this store was written with it. Put the file back from your backup, ` +
         'or point BERTH_KEYS at it. Without its keys the values of variables cannot be read by anyone.',
     )
   }
-  return ringOf(file, makeFile(file), file)
+  return ringOf(file, createFile(file), file)
 }
 
 /** Reads the keyring of the settings with plaintext keys, to encrypt a copy. Throws when it does not exist. */
@@ -100,7 +100,7 @@ function newEntry(): Entry {
 }
 
 /** Of two instances that start together one creates the file; the other reads it. */
-function makeFile(file: string): Entry[] {
+function createFile(file: string): Entry[] {
   mustHaveFolder(file)
   createFileAtomically(file, textOf([newEntry()]))
   return readEntries(file)!

@@ -1,51 +1,84 @@
 /** Replaces values of secrets in text, also in base64 and URL form. A courtesy, not a wall: docs/runner.md: Masking. */
+import { withoutTrailing } from '../base/text.ts'
+import { createSearch } from './text-search.ts'
 
 const MASK = '***'
 /** Shorter values occur in every log by chance. */
 const MIN_LENGTH = 6
-const MAX_FORMS = 20_000
+/** A longer form is searched in pieces of this length. */
+const PIECE = 256
+/** Characters of all forms, which the search holds in memory. The values themselves may have 64 KiB. */
+const MAX_CHARACTERS = 128 * 1024
 
 export type Masks = {
-  /** The length of the longest form. */
+  /** The greatest length of what is searched at once. */
   longest: number
   /** Returns the text with every form replaced. */
   mask(text: string): string
-  /** Returns a position up to `at` that cuts no form in two. */
+  /** Returns a position up to `at` that cuts no form in two. Where the text begins with one that goes on beyond `at`: its end. */
   cutBefore(text: string, at: number): number
 }
 
 /**
- * Builds the masks of these values. Values of less than 6 characters are not masked. Each line of a value is masked on its own. `most`: forms,
- * the values themselves first.
+ * Builds the masks of these values. Values of less than 6 characters are not masked. Each line of a value is masked on its own. Building and
+ * masking take linear time, because a tenant chooses both values and text. Forms above the limit are left out, the values themselves last.
  */
-export function createMasks(values: readonly string[], most = MAX_FORMS): Masks {
-  const lines = values.flatMap((value) => [value, ...value.split(/\r?\n/)])
-  const forms = [...new Set([...lines, ...lines.flatMap(formsOf)])]
-    .filter((form) => form.length >= MIN_LENGTH && !form.includes('\n'))
-    .slice(0, most)
-    .sort((one, other) => other.length - one.length)
-  if (forms.length === 0) return { longest: 0, mask: (text) => text, cutBefore: (_, at) => at }
-  const pattern = new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g')
+export function createMasks(values: readonly string[]): Masks {
+  const lines = [...new Set(values.flatMap((value) => [value, ...value.split(/\r?\n/)]))]
+  const pieces = new Set<string>()
+  let characters = 0
+  for (const form of formsIn(lines)) {
+    if (form.length < MIN_LENGTH || form.includes('\n')) continue
+    for (const piece of piecesOf(form)) {
+      if (pieces.has(piece)) continue
+      characters += piece.length
+      if (characters <= MAX_CHARACTERS) pieces.add(piece)
+    }
+  }
+  if (pieces.size === 0) return { longest: 0, mask: (text) => text, cutBefore: (_, at) => at }
+  const search = createSearch([...pieces])
+  const longest = [...pieces].reduce((max, { length }) => Math.max(max, length), 0)
   return {
-    longest: forms[0]!.length,
-    mask: (text) => text.replace(pattern, MASK),
-    cutBefore(text, at) {
-      for (const { index, 0: form } of text.matchAll(pattern)) {
-        if (index >= at) return at
-        if (index + form.length > at) return index === 0 ? form.length : index
+    longest,
+    mask(text) {
+      let [masked, from] = ['', 0]
+      for (const { start, end } of search(text)) {
+        masked += text.slice(from, start) + MASK
+        from = end
       }
-      return at
+      return masked + text.slice(from)
+    },
+    cutBefore(text, at) {
+      const cut = search(text.slice(0, at + longest)).find(({ start, end }) => start < at && end > at)
+      if (cut === undefined) return at
+      return cut.start === 0 ? cut.end : cut.start
     },
   }
 }
 
-/** The value, its URL forms, and its base64 at each of the three offsets within other text. */
+/** The values before what is made of them, and of those the short ones first: what is above the limit is left out. */
+function* formsIn(lines: readonly string[]): Generator<string> {
+  yield* lines
+  for (const line of lines.toSorted((a, b) => a.length - b.length)) yield* formsOf(line)
+}
+
+/** The last piece overlaps the one before, so that none is short. */
+function piecesOf(form: string): string[] {
+  if (form.length <= PIECE) return [form]
+  const pieces: string[] = []
+  for (let at = 0; at < form.length; at += PIECE) {
+    const from = Math.min(at, form.length - PIECE)
+    pieces.push(form.slice(from, from + PIECE))
+  }
+  return pieces
+}
+
+/** Its URL forms, and its base64 at each of the three offsets within other text. */
 function formsOf(value: string): string[] {
   if (value.length < MIN_LENGTH) return []
   const url = encodeUrl(value)
   const base64 = [0, 1, 2].map((offset) => base64At(value, offset))
   return [
-    value,
     url,
     url.replaceAll('%20', '+'),
     JSON.stringify(value).slice(1, -1),
@@ -61,9 +94,7 @@ function encodeUrl(value: string): string {
 /** The characters that depend on the value alone: those at the ends also depend on what is next to it. */
 function base64At(value: string, offset: number): string {
   const bytes = Buffer.from(value)
-  const text = Buffer.concat([Buffer.alloc(offset), bytes])
-    .toString('base64')
-    .replace(/=+$/, '')
+  const text = withoutTrailing(Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64'), '=')
   const from = offset === 0 ? 0 : offset + 1
   const bits = (offset + bytes.length) * 8
   return text.slice(from, Math.floor(bits / 6))

@@ -73,7 +73,7 @@ async function* piecesOf(raw: FastifyRequest['raw'], state: { ends: boolean }): 
 }
 
 /** Whether a connection error is only the request timeout, which does not apply to files. */
-export function mayTakeLonger({ code }: { code?: string }, socket: Socket): boolean {
+export function canTakeLonger({ code }: { code?: string }, socket: Socket): boolean {
   const state = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? files.get(socket) : undefined
   if (state !== undefined) state.ends = true
   return state !== undefined

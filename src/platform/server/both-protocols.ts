@@ -18,7 +18,7 @@ const MAX_HANDSHAKES = 128
 type Begin = (socket: Socket) => void
 type Rules = Pick<Deps, 'log' | 'shutdownSignal'> & {
   certificate: () => Promise<LocalCertificate>
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 /** Enables TLS on the server of a laptop. */
@@ -29,12 +29,12 @@ export function takeTlsOnLaptop(server: Server, deps: Pick<Deps, 'config' | 'log
 }
 /**
  * Enables TLS on a server of plain HTTP, with a certificate requested at the first handshake. Call it after the readers of connections listen and
- * before the connection limits. A plain connection has `patienceMs` for its first head. A TLS connection has that long for its first byte, then the
+ * before the connection limits. A plain connection has `timeoutMs` for its first head. A TLS connection has that long for its first byte, then the
  * limits of https. `secureConnection` is emitted as usual.
  */
 export function takeBothProtocols(
   server: Server,
-  { log, shutdownSignal, certificate, patienceMs = HTTP_LIMITS.headersTimeout }: Rules,
+  { log, shutdownSignal, certificate, timeoutMs = HTTP_LIMITS.headersTimeout }: Rules,
 ): void {
   const readers = server.listeners('connection') as Begin[]
   server.removeAllListeners('connection')
@@ -43,7 +43,7 @@ export function takeBothProtocols(
     for (const read of readers) read.call(server, socket)
   }
   const silent = new Set<Socket>()
-  const deleteFirst = boundFirstHeads(server, patienceMs)
+  const deleteFirst = boundFirstHeads(server, timeoutMs)
   const handshakes = openHandshakes(log, certificate, (socket) => {
     begin(socket)
     server.emit('secureConnection', socket)
@@ -86,10 +86,10 @@ function onFirstBytes(socket: Socket, heard: (bytes: Buffer) => void): void {
 function passOver(): void {}
 
 /** Sends 408 to connections without a complete first head in time. Returns the function that exempts one. */
-function boundFirstHeads(server: Server, patienceMs: number): (socket: Socket) => void {
+function boundFirstHeads(server: Server, timeoutMs: number): (socket: Socket) => void {
   const since = new Map<Socket, number>()
   const endLate = () => {
-    const latest = performance.now() - patienceMs
+    const latest = performance.now() - timeoutMs
     for (const [socket, from] of since) {
       if (from > latest) break
       const error = Object.assign(new Error('no head in time'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
@@ -103,7 +103,7 @@ function boundFirstHeads(server: Server, patienceMs: number): (socket: Socket) =
   })
   server.on('request', ({ socket }) => forget(socket))
   server.on('listening', () => {
-    const looking = setInterval(endLate, Math.min(HTTP_LIMITS.connectionsCheckingInterval, patienceMs)).unref()
+    const looking = setInterval(endLate, Math.min(HTTP_LIMITS.connectionsCheckingInterval, timeoutMs)).unref()
     server.on('close', () => clearInterval(looking))
   })
   return forget

@@ -11,7 +11,7 @@ const HEADROOM = 100
 /** Connections checked for an idle one before the new connection is closed. */
 const MAX_LOOKED_AT = 500
 
-type ConnectionRules = ConnectionSettings & { most?: number }
+type ConnectionRules = ConnectionSettings & { max?: number }
 
 type Connection = { socket: Socket; network: Network; response?: ServerResponse }
 /** The connections of one address (IPv6: /64), in the order of their last requests. */
@@ -23,11 +23,11 @@ type Network = { name: string; connections: Set<Connection>; trusted: boolean }
  * Returns a function that closes a connection after its pending response, and returns whether one is pending.
  */
 export function boundConnections(server: Server, rules: ConnectionRules): (socket: Socket) => boolean {
-  const { most = MAX_CONNECTIONS, perAddress } = rules
+  const { max = MAX_CONNECTIONS, perAddress } = rules
   const held = openConnections(rules)
   const bySocket = new WeakMap<Socket, Connection>()
   const byPeer = new Map<string, Connection>()
-  server.maxConnections = most + HEADROOM
+  server.maxConnections = max + HEADROOM
   server.on('connection', (socket: Socket) => {
     const connection = held.add(socket)
     const { network } = connection
@@ -40,7 +40,7 @@ export function boundConnections(server: Server, rules: ConnectionRules): (socke
     })
     // The new connection is idle too, and last in order: it is closed if all others are busy.
     if (!network.trusted && network.connections.size > perAddress) held.close(longestIdle([network]))
-    if (held.total() > most) held.close(longestIdle(held.largestFirst()) ?? connection)
+    if (held.total() > max) held.close(longestIdle(held.largestFirst()) ?? connection)
   })
   // An https request arrives on a socket that wraps the accepted one.
   server.on('secureConnection', (socket: Socket) => {
@@ -69,7 +69,7 @@ export function boundConnections(server: Server, rules: ConnectionRules): (socke
 
 function openConnections({ trustedProxies }: ConnectionRules) {
   const networks = new Map<string, Network>()
-  const sizes = openSizes()
+  const sizes = createSizes()
   let total = 0
   const networkFor = ({ remoteAddress = '' }: Socket): Network => {
     const trusted = isTrusted(trustedProxies, remoteAddress)
@@ -131,7 +131,7 @@ function isIdle({ response }: Connection): boolean {
   return response === undefined || !response.req.complete || response.writableFinished
 }
 
-function openSizes() {
+function createSizes() {
   const bySize: Set<Network>[] = []
   return {
     /** Updates a network whose size was `previous`. */

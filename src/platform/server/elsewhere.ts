@@ -142,7 +142,7 @@ const AREAS = Object.entries(UNSUPPORTED)
   .filter(([at]) => at.startsWith('/'))
   .map(([at, sentence]) => ({ words: at.split('/'), sentence }))
   // The message of a nested path wins.
-  .sort((one, other) => other.words.length - one.words.length)
+  .sort((a, b) => b.words.length - a.words.length)
 
 /** Returns the message for an unsupported method of a path or pattern; undefined without one. */
 export function sentenceFor(method: string, path: string): string | undefined {

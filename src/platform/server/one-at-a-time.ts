@@ -76,7 +76,7 @@ const NOTHING = Buffer.alloc(0)
 
 /** Parses incoming bytes in slices, when allowed, and none after the connection closed. */
 function parseInSlices(socket: Socket): Line {
-  const turn = openTurn(socket, readOn)
+  const turn = createTurn(socket, readOn)
   const line: Line = {
     ...{ isBusy: false, ofBody: 0, held: NOTHING },
     ...{ readOn, readOnSoon: () => setImmediate(readOn), readOnInTurn: turn.take },
@@ -121,7 +121,7 @@ function parseInSlices(socket: Socket): Line {
 }
 
 /** At most one place of a connection in the fair queue. */
-function openTurn(socket: Socket, readOn: () => void) {
+function createTurn(socket: Socket, readOn: () => void) {
   let isTaken = false
   return {
     isTaken: () => isTaken,
@@ -148,10 +148,10 @@ function isHeld(request: IncomingMessage): boolean {
 
 /** Returns the size of the next slice and its last bytes, if it may end within a delimiter. `before`: the last bytes before. */
 function sliceOf(bytes: Buffer, before: Buffer): [size: number, end: Buffer] {
-  const most = bytes.subarray(0, SLICE_BYTES)
-  const seen = before.length === 0 ? most : Buffer.concat([before, most])
+  const max = bytes.subarray(0, SLICE_BYTES)
+  const seen = before.length === 0 ? max : Buffer.concat([before, max])
   const at = seen.indexOf(END_OF_HEAD)
-  if (at === -1) return [most.length, Buffer.from(seen.subarray(1 - END_OF_HEAD.length))]
+  if (at === -1) return [max.length, Buffer.from(seen.subarray(1 - END_OF_HEAD.length))]
   return [at + END_OF_HEAD.length - before.length, NOTHING]
 }
 

@@ -29,8 +29,8 @@ export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | '
   const owners = new WeakMap<IncomingMessage, string>()
   const ended = metrics.counter('berth_slow_readers_ended_total')
   const unsent = createResponseBuffers({
-    onLeft: () => gates.lists.recheck(),
-    onEnded: () => void ended.value++,
+    onDrained: () => gates.lists.recheck(),
+    onStalled: () => void ended.value++,
   })
   const gates = createGates(db.engine, unsent.hasCapacity, config.pool.patience)
   metrics.onCollect(() => {

@@ -14,7 +14,7 @@ import { createRouteClient, type RouteClient } from '../pages/route-client.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { HSTS, isTlsError, readPair, secureOptions, watchCertificate } from '../tls/tls.ts'
-import { AS_IT_COMES, fileOf, mayTakeLonger, readBodies } from './bodies.ts'
+import { AS_IT_COMES, canTakeLonger, fileOf, readBodies } from './bodies.ts'
 import { takeTlsOnLaptop } from './both-protocols.ts'
 import { boundConnections } from './connections.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
@@ -109,7 +109,7 @@ function openServer(deps: Deps, unreached: OperationMetrics, refuse: Refuse, new
     // These errors skip the onSend hook.
     frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
     clientErrorHandler(error, socket) {
-      if (mayTakeLonger(error, socket)) return
+      if (canTakeLonger(error, socket)) return
       if (isTlsError(error)) return void socket.destroy()
       if (endsOnceAnswered(socket)) return
       const id = nextId()
@@ -231,9 +231,9 @@ function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameter
     if (found) answer(found, request, reply)
     else done()
   })
-  for (const one of routes) {
-    const { method, url } = one
-    const onRequest = (request: FastifyRequest, reply: FastifyReply) => answer(one, request, reply)
+  for (const route of routes) {
+    const { method, url } = route
+    const onRequest = (request: FastifyRequest, reply: FastifyReply) => answer(route, request, reply)
     app.route({ method, url, exposeHeadRoute: false, onRequest, handler: () => undefined })
   }
 }

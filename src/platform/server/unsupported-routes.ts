@@ -54,7 +54,7 @@ function isOneOf(ways: readonly RouteKey[]): (way: RouteKey) => boolean {
 function otherMethods(answered: readonly RouteKey[]): NotServed[] {
   return [...Map.groupBy(answered, ({ url }) => url)].flatMap(([url, ways]) => {
     const methods = ways.map(({ method }) => method)
-    const allow = methods.toSorted((one, other) => Number(one === 'HEAD') - Number(other === 'HEAD')).join(', ')
+    const allow = methods.toSorted((a, b) => Number(a === 'HEAD') - Number(b === 'HEAD')).join(', ')
     return METHODS.filter((other) => !methods.includes(other)).map((method): NotServed => {
       const unknown = `${method} is not a method of this path; it takes ${allow}.`
       const refusal = () => new Refusal('method_unknown', sentenceFor(method, url) ?? unknown, {})
@@ -117,5 +117,5 @@ function kindOf(method: string, target: string): string {
 function closestTo(path: string, all: readonly NotServed[]): NotServed | undefined {
   const freedom = ({ url }: NotServed) => url.replaceAll(/[^/]+/g, (word) => (isFree(word) ? '1' : '0'))
   const matching = all.filter(({ url }) => matchesPathExactly(path, url, false))
-  return matching.sort((one, other) => (freedom(one) < freedom(other) ? -1 : 1))[0]
+  return matching.sort((a, b) => (freedom(a) < freedom(b) ? -1 : 1))[0]
 }

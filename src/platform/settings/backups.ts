@@ -1,5 +1,7 @@
 /** Settings of scheduled backups: schedule, destination, retention. docs/backup.md: Scheduled backups. */
+
 import { join } from 'node:path'
+import { withoutTrailing } from '../base/text.ts'
 import { BadSetting, BooleanSetting, readPath, type Setting, type SettingType, TokenSetting } from './types.ts'
 
 /** `prefix` is empty or ends with a slash. */
@@ -40,7 +42,7 @@ export const BUCKET_FORM =
 
 /** Parses `s3://bucket/key`; undefined for other texts. The key may be empty. */
 export function readBucket(text: string): { bucket: string; key: string } | undefined {
-  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/?)*))?$/.exec(text)
+  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/)*[\w.-]*))?$/.exec(text)
   if (match === null || text.length > 600) return undefined
   const [, bucket = '', key = ''] = match
   return key.split('/').some((part) => part === '.' || part === '..') ? undefined : { bucket, key }
@@ -60,7 +62,7 @@ const ENDPOINT: SettingType<string> = {
       throw new BadSetting(
         `${name} must be an http(s) URL without a user, a query and a fragment, such as https://s3.example.com, not "${text}"`,
       )
-    return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+    return withoutTrailing(`${url.origin}${url.pathname}`, '/')
   },
 }
 
@@ -86,32 +88,32 @@ function badKeep(name: string, text: string): BadSetting {
 export const BACKUPS = {
   BERTH_BACKUP_SCHEDULE: {
     group: 'Backups',
-    kind: SCHEDULE,
+    type: SCHEDULE,
     whenUnset: 'none: backups are manual',
     description:
       'When the service creates and verifies a backup and deletes old ones, such as `30 3 * * *`: [backup.md](backup.md#scheduled-backups).',
   },
   BERTH_BACKUP_TO: {
     group: 'Backups',
-    kind: PLACE,
+    type: PLACE,
     whenUnset: '`<BERTH_DATA>/backups`',
     description: 'Destination of scheduled backups: a directory, best on another disk, or a bucket.',
   },
   BERTH_BACKUP_KEEP: {
     group: 'Backups',
-    kind: KEEP,
+    type: KEEP,
     default: 'last=3,daily=7,weekly=4',
     description: 'How many scheduled backups to keep: of the last ones, and the newest per day and per week.',
   },
   BERTH_S3_ENDPOINT: {
     group: 'Backups',
-    kind: ENDPOINT,
+    type: ENDPOINT,
     whenUnset: '`https://s3.<BERTH_S3_REGION>.amazonaws.com`',
     description: 'The server that speaks the S3 protocol, for `s3://`.',
   },
   BERTH_S3_REGION: {
     group: 'Backups',
-    kind: {
+    type: {
       values: 'letters, digits and `-`',
       read(name: string, text: string): string {
         if (!/^[A-Za-z0-9-]{1,63}$/.test(text))
@@ -124,20 +126,20 @@ export const BACKUPS = {
   },
   BERTH_S3_ACCESS_KEY_ID: {
     group: 'Backups',
-    kind: TokenSetting(1),
+    type: TokenSetting(1),
     whenUnset: 'none',
     description: 'The id of the access key for the bucket.',
   },
   BERTH_S3_SECRET_ACCESS_KEY: {
     group: 'Backups',
-    kind: TokenSetting(1),
+    type: TokenSetting(1),
     whenUnset: 'none',
     description: 'The secret of that key.',
     secret: true,
   },
   BERTH_KEYS_PASSPHRASE: {
     group: 'Backups',
-    kind: {
+    type: {
       values: '12 to 1000 characters',
       read(name: string, text: string): string {
         if (text.length < 12 || text.length > 1000) throw new BadSetting(`${name} must be 12 to 1000 characters`)
@@ -151,7 +153,7 @@ export const BACKUPS = {
   },
   BERTH_DRILL: {
     group: 'Backups',
-    kind: BooleanSetting(['on', 'off'], 'on'),
+    type: BooleanSetting(['on', 'off'], 'on'),
     default: 'off',
     description:
       'Set `on` for a restored copy next to production: it sends nothing and deletes nothing outside: [backup.md](backup.md#restore-next-to-production).',

@@ -16,20 +16,20 @@ import {
 export const BUILDS = {
   BERTH_BUILDS: {
     group: 'Builds',
-    kind: EnumSetting('sandboxed', 'trusted', 'off'),
+    type: EnumSetting('sandboxed', 'trusted', 'off'),
     whenUnset: '`sandboxed` on a laptop where a sandbox starts, else `off`',
     description:
       'Whether deployments from source are built here: in a sandbox, as plain processes (`trusted`), or not at all: [building.md](building.md).',
   },
   BERTH_BUILDS_PER_ACCOUNT: {
     group: 'Builds',
-    kind: IntegerSetting(1, 1000),
+    type: IntegerSetting(1, 1000),
     default: '3',
     description: 'Builds of one account that run at the same time. Others wait: [building.md](building.md#queue).',
   },
   BERTH_RUNNER_TOKEN: {
     group: 'Builds',
-    kind: TokenSetting(20),
+    type: TokenSetting(20),
     whenUnset: 'none: runners are refused',
     description: 'Shared by the control plane and its runners: [building.md](building.md#runner-protocol).',
     secret: true,
@@ -80,12 +80,12 @@ const USER_NAME: SettingType<string> = {
 }
 
 /** Bytes that are enough for the smallest build. */
-function BuildBytes(least: number): SettingType<number> {
+function BuildBytes(min: number): SettingType<number> {
   return {
     values: BYTES.values,
     read(name, text) {
       const bytes = BYTES.read(name, text)
-      if (bytes < least) throw new BadSetting(`${name} must be at least ${least / 1024 ** 2}MiB, not "${text}"`)
+      if (bytes < min) throw new BadSetting(`${name} must be at least ${min / 1024 ** 2}MiB, not "${text}"`)
       return bytes
     },
   }
@@ -94,64 +94,64 @@ function BuildBytes(least: number): SettingType<number> {
 export const RUNNER = {
   BERTH_RUNNER_URL: {
     group: 'Builds',
-    kind: ORIGIN,
+    type: ORIGIN,
     default: 'http://127.0.0.1:3001',
     description: 'Where `berth runner` reaches the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
   },
   BERTH_RUNNER_BUILDS: {
     group: 'Builds',
-    kind: IntegerSetting(1, 256),
+    type: IntegerSetting(1, 256),
     whenUnset: 'half of the processors, at least 1',
     description: 'How many builds one `berth runner` runs at the same time: [runner.md](runner.md).',
   },
   BERTH_RUNNER_CACHE: {
     group: 'Builds',
-    kind: PATH,
+    type: PATH,
     whenUnset: '`<BERTH_DATA>/runner`; as root `/var/cache/berth-runner`',
     description:
       'The directory of `berth runner` and of functions: tools and working directories. `BERTH_SANDBOX_USER` must be able to enter it: [runner.md](runner.md#directory).',
   },
   BERTH_BUILD_NETWORK: {
     group: 'Builds',
-    kind: EnumSetting('internet', 'none'),
+    type: EnumSetting('internet', 'none'),
     default: 'internet',
     description: 'What a sandboxed build reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
   },
   BERTH_BUILD_MEMORY: {
     group: 'Builds',
-    kind: BuildBytes(512 * 1024 ** 2),
+    type: BuildBytes(512 * 1024 ** 2),
     whenUnset: '8 GiB, or three quarters of the memory divided by `BERTH_RUNNER_BUILDS` where that is less',
     description: 'Memory of one build. A build that uses more is ended: [runner.md](runner.md#limits-of-a-build).',
   },
   BERTH_BUILD_DISK: {
     group: 'Builds',
-    kind: BuildBytes(256 * 1024 ** 2),
+    type: BuildBytes(256 * 1024 ** 2),
     default: '10GiB',
     description: 'Disk of one build. A build that uses more is ended: [runner.md](runner.md#limits-of-a-build).',
   },
   BERTH_BUILD_FILES: {
     group: 'Builds',
-    kind: IntegerSetting(10_000, 100_000_000),
+    type: IntegerSetting(10_000, 100_000_000),
     default: '1000000',
     description: 'Files of one build. A build that writes more is ended: [runner.md](runner.md#limits-of-a-build).',
   },
   BERTH_BUILD_CACHE: {
     group: 'Builds',
-    kind: BYTES,
+    type: BYTES,
     default: '10GiB',
     description:
       'Disk of all build caches of one `berth runner`. One account has at most a quarter: [runner.md](runner.md#build-cache).',
   },
   BERTH_BUILDER: {
     group: 'Builds',
-    kind: BUILDER,
+    type: BUILDER,
     default: DEFAULT_BUILDER,
     description:
       'The npm package that builds. A version other than the default has no lockfile: [runner.md](runner.md#toolchain).',
   },
   BERTH_SANDBOX_USER: {
     group: 'Builds',
-    kind: USER_NAME,
+    type: USER_NAME,
     whenUnset: '`nobody`',
     description:
       'The user that runs sandboxes where `berth runner` or `berth sites` runs as root: [sandbox.md](sandbox.md).',
@@ -177,12 +177,12 @@ export type RunnerSettings = {
 /** A user that is not root can enter it, unlike a data directory of root. */
 const FOLDER_OF_ROOT = '/var/cache/berth-runner'
 
-const MOST_MEMORY = 8 * 1024 ** 3
-const LEAST_MEMORY = 512 * 1024 ** 2
+const MAX_MEMORY = 8 * 1024 ** 3
+const MIN_MEMORY = 512 * 1024 ** 2
 
 /** A quarter of the memory is for what else runs. */
 function memoryOfBuild(memory: number, builds: number): number {
-  return Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, Math.floor((memory * 0.75) / builds)))
+  return Math.max(MIN_MEMORY, Math.min(MAX_MEMORY, Math.floor((memory * 0.75) / builds)))
 }
 
 /** Returns the settings of a runner. `isRoot`: of this process. */

@@ -40,7 +40,7 @@ const MIN_PIECE = 4
  * Reads a setting by its row. No message repeats a part of a secret: a secret setting, or a URL with a user. The invalid part may be a piece of a
  * password, so a message that repeats one is replaced by the allowed values. Throws BadSetting. docs/operations.md: Start and stop.
  */
-export function readUnrepeated(name: string, text: string, { kind, secret }: Setting): unknown {
+export function readUnrepeated(name: string, text: string, { type: kind, secret }: Setting): unknown {
   try {
     return readSetting(name, text, kind)
   } catch (error) {

@@ -20,7 +20,7 @@ export const DOMAINS: SettingType<string[]> = {
 }
 
 /** Parses names in canonical form. A leading `*.` or dot is dropped. */
-function readDomains(name: string, text: string, most: number): string[] {
+function readDomains(name: string, text: string, max: number): string[] {
   const domains = splitCommaList(text).map((domain) =>
     domainToASCII(
       domain
@@ -29,10 +29,10 @@ function readDomains(name: string, text: string, most: number): string[] {
         .toLowerCase(),
     ),
   )
-  const good = domains.every((domain) => /^(?!-)[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain)) && domains.length <= most
+  const good = domains.every((domain) => /^(?!-)[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain)) && domains.length <= max
   if (!good)
     throw new BadSetting(
-      `${name} must be ${most === 1 ? 'a domain name' : 'domain names, comma-separated'}, not "${text}"`,
+      `${name} must be ${max === 1 ? 'a domain name' : 'domain names, comma-separated'}, not "${text}"`,
     )
   return domains
 }

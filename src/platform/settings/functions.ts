@@ -4,20 +4,20 @@ import { EnumSetting, IntegerSetting, type Setting } from './types.ts'
 export const FUNCTIONS = {
   BERTH_FUNCTIONS: {
     group: 'Functions',
-    kind: EnumSetting('sandboxed', 'trusted', 'off'),
+    type: EnumSetting('sandboxed', 'trusted', 'off'),
     whenUnset: '`sandboxed` on a laptop where a sandbox starts, else `off`',
     description:
       'How functions of deployments run: each in a sandbox, as plain processes (`trusted`), or not at all. Set the same on control plane and sites servers: [functions.md](functions.md).',
   },
   BERTH_FUNCTION_NETWORK: {
     group: 'Functions',
-    kind: EnumSetting('internet', 'none'),
+    type: EnumSetting('internet', 'none'),
     default: 'internet',
     description: 'What a sandboxed function reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
   },
   BERTH_FUNCTION_PROCESSES: {
     group: 'Functions',
-    kind: IntegerSetting(1, 100_000),
+    type: IntegerSetting(1, 100_000),
     whenUnset: 'one for each 64 MiB of free memory at the start',
     description:
       'Function processes that one `berth sites` runs at once, at most half of them of one account: [functions.md](functions.md#processes).',

@@ -49,9 +49,9 @@ function limitOf(value: unknown, usual: number): Limit | undefined {
   return good ? { total: total as number, seconds: seconds as number } : undefined
 }
 
-/** Whether a value is an integer from 1 to `most`. */
-function isWhole(value: unknown, most: number): boolean {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
+/** Whether a value is an integer from 1 to `max`. */
+function isWhole(value: unknown, max: number): boolean {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max
 }
 
 /** A budget of the object is a number, or null for no limit. */
@@ -74,7 +74,7 @@ const FIGURES: SettingType<BudgetSettings> = {
 export const BUDGET_SETTINGS = {
   BERTH_BUDGETS: {
     group: 'Accounts and projects',
-    kind: FIGURES,
+    type: FIGURES,
     default: '{}',
     description:
       'Limits on the data of an account; the object overrides single limits: [limits.md](limits.md#budgets).',

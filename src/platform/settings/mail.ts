@@ -1,8 +1,8 @@
 /** Types of mail settings. docs/integrations-life-cycle.md: Email. */
 import { BadSetting, EnumSetting, type Setting, type SettingType } from './types.ts'
 
-/** TLS policy: `mayEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` requires a valid certificate. */
-type SmtpTls = { mayEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }
+/** TLS policy: `canEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` requires a valid certificate. */
+type SmtpTls = { canEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }
 
 /** `secure`: TLS from the first byte, without STARTTLS. */
 export type SmtpSetting = SmtpServer & { tls: SmtpTls }
@@ -58,7 +58,7 @@ export function withTls(server: SmtpServer, choice: ReturnType<typeof SMTP_TLS.r
   return {
     ...server,
     tls: {
-      mayEncrypt: choice !== 'off',
+      canEncrypt: choice !== 'off',
       mustEncrypt: isAuto ? isGuarded : choice !== 'off',
       mustVerify: isAuto ? isGuarded : choice === 'verified',
     },
@@ -80,21 +80,21 @@ const SENDER: SettingType<Sender> = {
 export const MAIL = {
   BERTH_SMTP_URL: {
     group: 'Mail',
-    kind: SMTP,
+    type: SMTP,
     whenUnset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
     description: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
     secret: true,
   },
   BERTH_SMTP_TLS: {
     group: 'Mail',
-    kind: SMTP_TLS,
+    type: SMTP_TLS,
     default: 'auto',
     description:
       'How TLS is used with the mail server. With `auto` a password crosses a network only to a server with a valid certificate: [operations.md](operations.md#email).',
   },
   BERTH_MAIL_FROM: {
     group: 'Mail',
-    kind: SENDER,
+    type: SENDER,
     whenUnset: '`Berth <berth@localhost>`',
     description: 'The sender address of email; required with `BERTH_SMTP_URL`.',
   },

@@ -27,10 +27,10 @@ const NETWORKS: SettingType<TrustedProxies> = {
     for (const network of splitCommaList(text)) {
       const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network) ?? []
       const family = isIP(address)
-      const most = family === 4 ? 32 : 128
-      if (family === 0 || Number(bits ?? most) > most)
+      const max = family === 4 ? 32 : 128
+      if (family === 0 || Number(bits ?? max) > max)
         throw new BadSetting(`${name} must be addresses or networks such as 10.0.0.0/8, not "${network}"`)
-      networks.addSubnet(address, Number(bits ?? most), family === 4 ? 'ipv4' : 'ipv6')
+      networks.addSubnet(address, Number(bits ?? max), family === 4 ? 'ipv4' : 'ipv6')
     }
     return networks
   },
@@ -39,14 +39,14 @@ const NETWORKS: SettingType<TrustedProxies> = {
 export const CONNECTIONS = {
   BERTH_TRUSTED_PROXIES: {
     group: 'Proxies',
-    kind: NETWORKS,
+    type: NETWORKS,
     whenUnset: 'none',
     description:
       'Reverse proxies in front of Berth. They have no connection limit, and the client in their `X-Forwarded-For` is counted instead: [limits.md](limits.md#behind-a-proxy).',
   },
   BERTH_CONNECTIONS_PER_ADDRESS: {
     group: 'Listening',
-    kind: IntegerSetting(1, 10_000),
+    type: IntegerSetting(1, 10_000),
     default: '2500',
     description:
       'Connections that one address (IPv6: one /64) may have per listener: [limits.md](limits.md#connections).',
@@ -56,33 +56,33 @@ export const CONNECTIONS = {
 export const SITES = {
   BERTH_SITES_PORT: {
     group: 'Sites',
-    kind: PORT_OR_OFF,
+    type: PORT_OR_OFF,
     whenUnset: '`3002`',
     description:
       'The port of `berth sites`, on `HOST`: where visitors see sites. With `off` a Berth on a laptop starts no sites server: [deploying-sites.md](deploying-sites.md#sites-server).',
   },
   BERTH_SITES_CONTROL_PLANE: {
     group: 'Sites',
-    kind: ORIGIN,
+    type: ORIGIN,
     default: 'http://127.0.0.1:3001',
     description: 'Where `berth sites` reaches the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
   },
   BERTH_SITES_CACHE: {
     group: 'Sites',
-    kind: PATH,
+    type: PATH,
     whenUnset: '`<BERTH_DATA>/sites`',
     description:
       'The directory in which one `berth sites` caches files of sites and its host index: [deploying-sites.md](deploying-sites.md#file-cache).',
   },
   BERTH_SITES_CACHE_BYTES: {
     group: 'Sites',
-    kind: BYTES,
+    type: BYTES,
     default: '10GiB',
     description: 'Limit on site files in that directory.',
   },
   BERTH_SITES_TOKEN: {
     group: 'Sites',
-    kind: TokenSetting(20),
+    type: TokenSetting(20),
     whenUnset: 'none: sites servers are refused',
     description:
       'Shared by the control plane and its sites servers: [deploying-sites.md](deploying-sites.md#data-of-the-sites-server).',
@@ -90,7 +90,7 @@ export const SITES = {
   },
   BERTH_SITES_ADDRESS: {
     group: 'Sites',
-    kind: ORIGIN,
+    type: ORIGIN,
     whenUnset: 'none: proxies answer 404 for deployments with files',
     description:
       'The address of the sites server for proxies, for visitors of deployments with files: [edge.md](edge.md#sites).',

@@ -62,45 +62,45 @@ function readRule(name: string, item: string): GroupRule {
 export const SIGN_IN = {
   BERTH_PASSWORDS: {
     group: 'Sign-in',
-    kind: BooleanSetting(['on', 'off'], 'on'),
+    type: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
     description:
       'With `off` passwords are disabled for sign-in; it needs `BERTH_OIDC_ISSUER`: [single-sign-on.md](single-sign-on.md).',
   },
   BERTH_OIDC_ISSUER: {
     group: 'Sign-in',
-    kind: ISSUER,
+    type: ISSUER,
     whenUnset: 'none: no single sign-on',
     description: 'The OpenID provider for single sign-on: [single-sign-on.md](single-sign-on.md).',
   },
   BERTH_OIDC_CLIENT_ID: {
     group: 'Sign-in',
-    kind: TEXT,
+    type: TEXT,
     whenUnset: 'none',
     description: 'The client id of Berth at the provider; required with `BERTH_OIDC_ISSUER`.',
   },
   BERTH_OIDC_CLIENT_SECRET: {
     group: 'Sign-in',
-    kind: TEXT,
+    type: TEXT,
     whenUnset: 'none',
     description: 'The client secret of Berth at the provider; required with `BERTH_OIDC_ISSUER`.',
     secret: true,
   },
   BERTH_OIDC_SCOPE: {
     group: 'Sign-in',
-    kind: SCOPES,
+    type: SCOPES,
     whenUnset: '`openid email profile`, and `groups` and `offline_access` where the provider offers them',
     description: 'The scopes that Berth requests from the provider.',
   },
   BERTH_OIDC_GROUPS_CLAIM: {
     group: 'Sign-in',
-    kind: TEXT,
+    type: TEXT,
     default: 'groups',
     description: 'The claim with the groups of a user.',
   },
   BERTH_OIDC_GROUPS: {
     group: 'Sign-in',
-    kind: GROUP_RULES,
+    type: GROUP_RULES,
     whenUnset: 'none: groups grant nothing',
     description:
       'Which groups grant which role in which team, and which grant operator access: [single-sign-on.md](single-sign-on.md#groups).',
@@ -108,7 +108,7 @@ export const SIGN_IN = {
 } as const satisfies Record<string, Setting>
 
 /** Whether users may sign in with a password. Throws BadSetting without a provider, since no user could sign in. */
-export function mayUsePasswords(passwords: boolean, issuer: string | undefined): boolean {
+export function canUsePasswords(passwords: boolean, issuer: string | undefined): boolean {
   if (!passwords && issuer === undefined)
     throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: otherwise no user could sign in')
   return passwords
@@ -118,13 +118,13 @@ export function mayUsePasswords(passwords: boolean, issuer: string | undefined):
 export const SESSIONS = {
   BERTH_SESSION_DAYS: {
     group: 'Accounts and projects',
-    kind: IntegerSetting(1, 365),
+    type: IntegerSetting(1, 365),
     default: '30',
     description: 'Days that a browser stays signed in: [sign-in-and-consent.md](sign-in-and-consent.md#sessions).',
   },
   BERTH_OPERATOR_IDLE_HOURS: {
     group: 'Accounts and projects',
-    kind: IntegerSetting(1, 720),
+    type: IntegerSetting(1, 720),
     default: '12',
     description: 'Hours without use after which the session of an operator expires.',
   },

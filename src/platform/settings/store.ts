@@ -4,10 +4,10 @@ import { BadSetting, BYTES, readPath, type Setting, type SettingType } from './t
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 
 /**
- * PostgreSQL settings. `keepsStatements`: false if connections cannot keep named statements, as behind pgbouncer before 1.21. `patience`: factor of
+ * PostgreSQL settings. `preparedStatements`: false if connections cannot keep named statements, as behind pgbouncer before 1.21. `patience`: factor of
  * every timeout.
  */
-export type PoolSettings = { keepsStatements: boolean; patience: number; idle?: IdleTimes }
+export type PoolSettings = { preparedStatements: boolean; patience: number; idle?: IdleTimes }
 
 /**
  * Networks silently drop connections after minutes without traffic. `probeMs`: interval of probes. `believedMs`: a connection idle for longer is
@@ -31,7 +31,7 @@ export const DATABASE: SettingType<DatabaseSetting> = {
 /** Rejects characters of a password that end it in a URL: the rest would be read, and logged, as a host, database or option. */
 function readServer(name: string, text: string): string {
   const url = URL.parse(text)
-  const [tail = ''] = /[/?#].*$/s.exec(text.slice(text.indexOf('://') + 3)) ?? []
+  const [tail = ''] = /[/?#].*/s.exec(text.slice(text.indexOf('://') + 3)) ?? []
   const isWhole = url !== null && !/[@#]/.test(tail) && !/\p{Cc}|%(?![0-9a-f]{2})/iu.test(text) && isText(text)
   if (!isWhole)
     throw new BadSetting(
@@ -104,14 +104,14 @@ const FOLDER: SettingType<string> = {
 export const FILES = {
   BERTH_FILES_TO: {
     group: 'Storage',
-    kind: FOLDER,
+    type: FOLDER,
     whenUnset: '`<BERTH_DATA>/files`',
     description:
       'The directory of uploaded files. All instances that share a PostgreSQL must see the same one: [deploying-sites.md](deploying-sites.md#files).',
   },
   BERTH_FILES_PER_ACCOUNT: {
     group: 'Accounts and projects',
-    kind: BYTES,
+    type: BYTES,
     default: '10GiB',
     description: 'Limit on uploaded files of an account: [limits.md](limits.md#uploads).',
   },

@@ -1,4 +1,5 @@
 /** Trace collector settings, with the names of OpenTelemetry. */
+import { withoutTrailing } from '../base/text.ts'
 import { BadSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
 /** `endpoint`: base URL of all signals; the path for traces is appended. `headers`: sent with each request, such as a token. */
@@ -11,7 +12,7 @@ const RECEIVER: SettingType<string> = {
     // A password in the URL would be logged; it belongs into a header.
     if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text))
       throw new BadSetting(`${name} must be an http(s) URL without a user, a query and a fragment`)
-    return text.replace(/\/+$/, '')
+    return withoutTrailing(text, '/')
   },
 }
 
@@ -19,8 +20,10 @@ const RECEIVER: SettingType<string> = {
 const HEADERS: SettingType<Record<string, string>> = {
   values: '`name=value`, with commas between; a value may be percent-encoded',
   read(name, text) {
-    const pairs = splitCommaList(text).map((pair) => /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x20-\x7e]*)$/.exec(pair))
-    if (pairs.some((pair) => !pair?.[2])) throw new BadSetting(`${name} must be name=value, with commas between`)
+    const pairs = splitCommaList(text).map((pair) =>
+      /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x21-\x7e][\x20-\x7e]*)$/.exec(pair),
+    )
+    if (pairs.some((pair) => pair === null)) throw new BadSetting(`${name} must be name=value, with commas between`)
     return Object.fromEntries(pairs.map((pair) => [pair![1]!.toLowerCase(), decoded(name, pair![2]!)]))
   },
 }
@@ -40,14 +43,14 @@ function decoded(name: string, text: string): string {
 export const TRACES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     group: 'Running',
-    kind: RECEIVER,
+    type: RECEIVER,
     whenUnset: 'none: no traces',
     description:
       'Where traces are sent over OTLP/HTTP, without the path `/v1/traces`: [operations.md](operations.md#traces).',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     group: 'Running',
-    kind: HEADERS,
+    type: HEADERS,
     whenUnset: 'none',
     description: 'Headers for the collector, such as its token.',
     secret: true,

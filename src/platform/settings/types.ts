@@ -1,5 +1,7 @@
 /** Setting definitions, the function that reads their text, and shared setting types. docs/settings.md. */
+
 import { resolve } from 'node:path'
+import { withoutTrailing } from '../base/text.ts'
 
 /** An invalid setting: the process names it and exits with 78 (EX_CONFIG). */
 export class BadSetting extends Error {}
@@ -29,7 +31,7 @@ export type Setting = {
     | 'Builds'
     | 'Functions'
     | 'Running'
-  kind: SettingType<unknown>
+  type: SettingType<unknown>
   /** Text to read when unset. */
   default?: string
   /** Effect without a value and a default, in Markdown. */
@@ -108,12 +110,12 @@ function readPort(name: string, text: string, orWord = ''): number {
 }
 
 /** An integer within bounds. */
-export function IntegerSetting(least: number, most: number): SettingType<number> {
+export function IntegerSetting(min: number, max: number): SettingType<number> {
   return {
-    values: `${least} to ${most}`,
+    values: `${min} to ${max}`,
     read(name, text) {
-      if (!/^\d{1,9}$/.test(text) || Number(text) < least || Number(text) > most)
-        throw new BadSetting(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
+      if (!/^\d{1,9}$/.test(text) || Number(text) < min || Number(text) > max)
+        throw new BadSetting(`${name} must be a whole number from ${min} to ${max}, not "${text}"`)
       return Number(text)
     },
   }
@@ -145,17 +147,17 @@ export const ORIGIN: SettingType<string> = {
       throw new BadSetting(
         `${name} must be scheme, host and port alone, such as https://berth.example.com, not "${text}"`,
       )
-    return text.replace(/\/+$/, '')
+    return withoutTrailing(text, '/')
   },
 }
 
 /** A token. Messages never repeat it. */
-export function TokenSetting(least: number): SettingType<string> {
+export function TokenSetting(min: number): SettingType<string> {
   return {
-    values: `${least} to 256 visible ASCII characters`,
+    values: `${min} to 256 visible ASCII characters`,
     read(name, text) {
-      if (!/^[\x21-\x7e]{1,256}$/.test(text) || text.length < least)
-        throw new BadSetting(`${name} must be ${least} to 256 visible ASCII characters, without spaces and line ends`)
+      if (!/^[\x21-\x7e]{1,256}$/.test(text) || text.length < min)
+        throw new BadSetting(`${name} must be ${min} to 256 visible ASCII characters, without spaces and line ends`)
       return text
     },
   }

@@ -117,7 +117,7 @@ function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: CertificatePair): void {
 }
 
 /** Closes the oldest handshake above the limit. Returns a function that closes all. */
-export function boundHandshakes(server: TlsServer, most: number): () => void {
+export function boundHandshakes(server: TlsServer, max: number): () => void {
   const open = new Map<string, Socket>()
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
   server.on('connection', (socket) => {
@@ -125,7 +125,7 @@ export function boundHandshakes(server: TlsServer, most: number): () => void {
     open.set(name, socket)
     socket.once('close', () => open.get(name) === socket && open.delete(name))
     const [oldest] = open.values()
-    if (open.size > most) oldest?.destroy()
+    if (open.size > max) oldest?.destroy()
   })
   server.on('secureConnection', (socket) => open.delete(nameOf(socket)))
   return () => {

@@ -28,7 +28,7 @@ type Options = { receiver: TraceReceiver; engine: 'sqlite' | 'postgresql'; schem
 /** Opens the tracer. `engine`: the OpenTelemetry name of the database. `scheme`: of incoming requests. */
 export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
   const provider = openTracerProvider(receiver, log)
-  const spans = openSpans(provider.getTracer('berth', VERSION))
+  const spans = createSpans(provider.getTracer('berth', VERSION))
   return {
     ...requestSpans(spans, scheme),
     ...statementSpans(spans, engine),
@@ -38,10 +38,10 @@ export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
   }
 }
 
-type Spans = ReturnType<typeof openSpans>
+type Spans = ReturnType<typeof createSpans>
 type Begin = { kind: SpanKind; attributes: Attributes; startTime?: number }
 
-function openSpans(tracer: Tracer) {
+function createSpans(tracer: Tracer) {
   const inHand = new AsyncLocalStorage<Context>()
   return {
     begin: (name: string, options: Begin, parent: Context) => tracer.startSpan(name, options, parent),
@@ -109,7 +109,7 @@ function statementSpans({ begin, run, open }: Spans, engine: string): Pick<Trace
 }
 
 function deliverySpans({ begin, run, inHand }: Spans): Pick<Traces, 'causes' | 'delivery'> {
-  const causes = openCauses()
+  const causes = createCauses()
   return {
     causes: (deliveryId) => causes.note(deliveryId, inHand()),
     async delivery(id, type, work) {
@@ -126,7 +126,7 @@ function deliverySpans({ begin, run, inHand }: Spans): Pick<Traces, 'causes' | '
 }
 
 /** The causes of recent deliveries: ids only, not spans. */
-function openCauses() {
+function createCauses() {
   const causes = new Map<string, SpanContext>()
   return {
     note(deliveryId: string, context: Context | undefined) {

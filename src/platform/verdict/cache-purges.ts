@@ -38,8 +38,8 @@ export function addPurge(
   const number = last + 1
   const own = environments && { environments }
   if (environment === undefined) return { last: number, ...withPurge(all, number, { kind, tags }, MAX_TAGS), ...own }
-  const most = environment === 'production' ? MAX_TAGS : MAX_TAGS_OF_OTHERS
-  const changed = withPurge(environments?.[environment] ?? NONE, number, { kind, tags }, most)
+  const max = environment === 'production' ? MAX_TAGS : MAX_TAGS_OF_OTHERS
+  const changed = withPurge(environments?.[environment] ?? NONE, number, { kind, tags }, max)
   return withFew({ last: number, ...all, environments: { ...environments, [environment]: changed } }, environment)
 }
 
@@ -47,7 +47,7 @@ function withPurge(
   { gone, stale, tags: listed }: Purged,
   number: number,
   { kind, tags }: { kind: PurgeKind; tags: readonly string[] | undefined },
-  most: number,
+  max: number,
 ): Purged {
   if (tags === undefined) {
     const floors = kind === 'gone' ? { gone: number, stale } : { gone, stale: number }
@@ -55,12 +55,12 @@ function withPurge(
   }
   const added = tags.map((tag): [string, [number, PurgeKind]] => [digestOf(tag), [number, kindOf(listed, tag, kind)]])
   const all = Object.entries({ ...listed, ...Object.fromEntries(added) }).sort(([, [one]], [, [other]]) => other - one)
-  const dropped = all.slice(most)
+  const dropped = all.slice(max)
   const floorOf = (wanted: PurgeKind, floor: number) =>
     dropped.reduce((highest, [, [one, its]]) => (its === wanted ? Math.max(highest, one) : highest), floor)
   return {
     ...{ gone: floorOf('gone', gone), stale: floorOf('stale', stale) },
-    tags: Object.fromEntries(all.slice(0, most)),
+    tags: Object.fromEntries(all.slice(0, max)),
   }
 }
 
@@ -69,9 +69,7 @@ function withFew({ environments = {}, ...purges }: CachePurges, kept: string): C
   const names = Object.keys(environments)
   if (names.length <= MAX_ENVIRONMENTS) return { ...purges, environments }
   const others = names.filter((name) => name !== kept && name !== 'production' && name !== 'preview')
-  const oldest = others.reduce((one, other) =>
-    newestOf(environments[other]!) < newestOf(environments[one]!) ? other : one,
-  )
+  const oldest = others.reduce((a, b) => (newestOf(environments[b]!) < newestOf(environments[a]!) ? b : a))
   const { [oldest]: dropped, ...rest } = environments
   return { ...purges, gone: Math.max(purges.gone, newestOf(dropped!)), environments: rest }
 }
@@ -99,28 +97,34 @@ function kindOf(listed: Purged['tags'], tag: string, kind: PurgeKind): PurgeKind
   return listed[digestOf(tag)]?.[1] === 'gone' ? 'gone' : kind
 }
 
-/** Returns what became of what was made at this number. */
+/** Returns what became of what was made at this number. Its tags are read and hashed once, and not where every purge is older. */
 export function purgeOf(
-  { environments, ...all }: CachePurges,
-  made: { number: number; tags: readonly string[] },
+  purges: CachePurges,
+  made: { readonly number: number; readonly tags: readonly string[] },
   environment?: string,
 ): PurgeKind | undefined {
-  const own = environment === undefined ? undefined : environments?.[environment]
-  const kinds = [purgedBy(all, made), own && purgedBy(own, made)]
-  return kinds.includes('gone') ? 'gone' : kinds.find((kind) => kind !== undefined)
+  const { number } = made
+  const own = environment === undefined ? undefined : purges.environments?.[environment]
+  const newer = [purges, own].filter((purged) => purged !== undefined && number < newestOf(purged)) as Purged[]
+  if (newer.some(({ gone }) => number < gone)) return 'gone'
+  const listed = newer.filter(({ tags }) => !isEmpty(tags))
+  const digests = listed.length === 0 ? [] : made.tags.map(digestOf)
+  const kinds = listed.flatMap(({ tags }) => kindsOf(tags, digests, number))
+  if (kinds.includes('gone')) return 'gone'
+  return kinds.length > 0 || newer.some(({ stale }) => number < stale) ? 'stale' : undefined
 }
 
-function purgedBy(
-  { gone, stale, tags: purged }: Purged,
-  { number, tags }: { number: number; tags: readonly string[] },
-): PurgeKind | undefined {
-  if (number < gone) return 'gone'
-  const kinds = tags.flatMap((tag) => {
-    const [at, kind] = purged[digestOf(tag)] ?? [0, 'stale']
+/** The last purges of these tags, where they are newer than this number. */
+function kindsOf(tags: Purged['tags'], digests: readonly string[], number: number): PurgeKind[] {
+  return digests.flatMap((digest) => {
+    const [at, kind] = tags[digest] ?? [0, 'stale']
     return number < at ? [kind] : []
   })
-  if (kinds.includes('gone')) return 'gone'
-  return kinds.length > 0 || number < stale ? 'stale' : undefined
+}
+
+function isEmpty(tags: Purged['tags']): boolean {
+  for (const _ in tags) return false
+  return true
 }
 
 function digestOf(tag: string): string {

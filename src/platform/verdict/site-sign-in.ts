@@ -40,7 +40,7 @@ export function challengeOf(state: string): string {
 }
 
 /** Returns whether a cookie of this site is private to the browser: over https, or on this machine. Others get no sign-in. */
-export function mayHoldSession(scheme: string, host: string): boolean {
+export function canHoldSession(scheme: string, host: string): boolean {
   return scheme === 'https' || (scheme === 'http' && isThisMachine(host))
 }
 
@@ -49,5 +49,5 @@ export function hostOfSite(site: string): string | undefined {
   const url = URL.parse(site)
   if (url === null || url.origin !== site) return undefined
   const host = readHost(url.host)?.host
-  return host !== undefined && mayHoldSession(url.protocol.slice(0, -1), host) ? host : undefined
+  return host !== undefined && canHoldSession(url.protocol.slice(0, -1), host) ? host : undefined
 }

@@ -11,13 +11,13 @@ import { Timestamp } from '../../platform/schema/fields.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const KEPT_MS = 30 * DAY_MS
+const RETENTION_MS = 30 * DAY_MS
 /** Tolerance for the clock of a sites server, whose hour may not have begun here. */
 const AHEAD_MS = 5 * 60_000
 /** A report may be retried while its hours count. */
-const REPORT_RETENTION_MS = KEPT_MS + DAY_MS
+const REPORT_RETENTION_MS = RETENTION_MS + DAY_MS
 /** All retained hours and the current one. */
-export const MAX_HOURS = KEPT_MS / HOUR_MS + 1
+export const MAX_HOURS = RETENTION_MS / HOUR_MS + 1
 
 export const UsageQuery = Type.Object({
   since: Type.Optional({ ...Timestamp, description: 'hours that begin then or later; 24 hours ago when not given' }),
@@ -59,7 +59,7 @@ export async function readDeploymentUsage(
     .selectAll()
     .where('deployment_id', '=', id)
     // Excludes expired hours that the sweep has not removed yet, so that the list length is bounded.
-    .where('hour', '>=', Math.max(since, ctx.now - KEPT_MS))
+    .where('hour', '>=', Math.max(since, ctx.now - RETENTION_MS))
     .where('hour', '<', Math.min(until, ctx.now + AHEAD_MS + 1))
     .orderBy('hour')
     .execute()
@@ -76,7 +76,7 @@ export async function readDeploymentUsage(
 /** Adds a report. Returns false if it is a duplicate. Ignores unknown deployments, future hours, and hours older than 30 days. */
 export async function addUsage(db: Queries, { server, sequence, usage }: Report, now: number): Promise<boolean> {
   if (!(await isFirstReport(db, { server, sequence }, now))) return false
-  const counted = usage.filter(({ hour }) => hour >= now - KEPT_MS && hour <= now + AHEAD_MS)
+  const counted = usage.filter(({ hour }) => hour >= now - RETENTION_MS && hour <= now + AHEAD_MS)
   const known = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
   const rows = counted.filter(({ deploymentId }) => known.has(deploymentId)).map(rowOf)
   // Sorted, so that concurrent reports lock rows in the same order.
@@ -155,7 +155,7 @@ export async function purgeOldUsage({ db, now }: Pick<OperatorCtx, 'db' | 'now'>
   const old = await db
     .selectFrom('deployment_usage')
     .select(['deployment_id', 'hour'])
-    .where('hour', '<', now - KEPT_MS)
+    .where('hour', '<', now - RETENTION_MS)
     .orderBy('hour')
     .limit(limit)
     .execute()

@@ -13,18 +13,18 @@ const AFTER_QUOTE = /^[ \t]*(?:#.*)?$/
 /** Limits of a text. `variables` limits variables and bad lines separately; reading stops after one more. */
 export type TextLimits = { lines: number; variables: number }
 
-/** Parses a text. Errors have line numbers, never values. `most`: limits for untrusted text, at which reading stops. */
-export function parseDotenv(text: string, most?: TextLimits): { entries: Entry[]; bad: BadLine[] } {
-  const { lines: mostLines = Number.POSITIVE_INFINITY, variables = Number.POSITIVE_INFINITY } = most ?? {}
-  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/, most && mostLines + 1)
+/** Parses a text. Errors have line numbers, never values. `max`: limits for untrusted text, at which reading stops. */
+export function parseDotenv(text: string, max?: TextLimits): { entries: Entry[]; bad: BadLine[] } {
+  const { lines: maxLines = Number.POSITIVE_INFINITY, variables = Number.POSITIVE_INFINITY } = max ?? {}
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/, max && maxLines + 1)
   const entries: Entry[] = []
   const bad: BadLine[] = []
   const lineOfKey = new Map<string, number>()
   for (let at = 0; at < lines.length; at++) {
     const line = at + 1
     if (entries.length > variables || bad.length > variables) break
-    if (line > mostLines) {
-      bad.push({ line, message: `is beyond the ${mostLines.toLocaleString('en')} lines that a text may have` })
+    if (line > maxLines) {
+      bad.push({ line, message: `is beyond the ${maxLines.toLocaleString('en')} lines that a text may have` })
       break
     }
     if (BLANK.test(lines[at]!)) continue

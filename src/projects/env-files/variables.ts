@@ -22,7 +22,7 @@ export type Variable = {
  * override shared ones. `isVisible`: whether the caller sees one; one that is not visible overrides nothing.
  */
 export async function readVariables(
-  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { secrets?: { opened: boolean } },
+  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { secrets?: { decrypted: boolean } },
   project: Pick<Row<'project'>, 'id' | 'account_id'>,
   target: Target,
   gitBranch: string,

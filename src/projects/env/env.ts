@@ -95,10 +95,10 @@ export async function createEnv(
     return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { existing: [] }) })
   })
   const outcomes = await storePlan(ctx, project, plan)
-  const created = outcomes.flatMap((one) =>
-    'row' in one ? [showEnv(one.row, readValue(ctx, box, one.row, false))] : [],
+  const created = outcomes.flatMap((outcome) =>
+    'row' in outcome ? [showEnv(outcome.row, readValue(ctx, box, outcome.row, false))] : [],
   )
-  const failed = outcomes.flatMap((one) => ('failed' in one ? [one] : []))
+  const failed = outcomes.flatMap((outcome) => ('failed' in outcome ? [outcome] : []))
   if (many) return { created, failed: failed.map(({ error }) => ({ error })) }
   if (failed[0] !== undefined) refuse(failed[0].failed, undefined, failed[0].error)
   return { created: created[0]!, failed: [] }

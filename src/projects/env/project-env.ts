@@ -75,13 +75,13 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
 
 /** Returns whether variables are too large for a list. Serializes them only if the estimate exceeds the limit. */
 function isHeavy(variables: readonly EnvVar[]): boolean {
-  let most = 0
+  let max = 0
   for (const { key, comment = '', gitBranch = '', customEnvironmentIds, ...variable } of variables) {
     const isPlain =
       variable.integration === undefined && variable.contentHint === null && variable.edgeConfigId === null
     // A character is at most six bytes of JSON.
-    most += 6 * (key.length + comment.length + gitBranch.length) + 100 * customEnvironmentIds.length + PLAIN_BYTES
-    if (!isPlain || most > MAX_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MAX_BYTES
+    max += 6 * (key.length + comment.length + gitBranch.length) + 100 * customEnvironmentIds.length + PLAIN_BYTES
+    if (!isPlain || max > MAX_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MAX_BYTES
   }
   return false
 }
@@ -153,5 +153,5 @@ export function hasEdgeConfig(
 const selectOfProject = preparedQuery<{ projectId: string }, Row<'env_var'>>(
   (db, value) =>
     db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
-  { long: true },
+  { ownConnection: true },
 )

@@ -60,19 +60,19 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
 }
 
 /** Refuses a production branch that the project cannot have. */
-type MayServe = (productionBranch: string) => Promise<void>
+type MustBeServable = (productionBranch: string) => Promise<void>
 
 /**
  * Reads a repository at its git host and adds a webhook there, except at GitHub. `undo` removes the webhook. Refuses: bad_request
- * 400 (`repo`), gitlab_webhook_failed and bitbucket_webhook_failed 400, and what `mayServe` does.
+ * 400 (`repo`), gitlab_webhook_failed and bitbucket_webhook_failed 400, and what `mustBeServable` does.
  */
 export async function connectRepository(
   ctx: Ctx,
   { type, repo }: GitRepository,
-  mayServe: MayServe,
+  mustBeServable: MustBeServable,
 ): Promise<ConnectedRepository> {
   mustBeRepo(type, repo)
-  if (type === 'github') return connectGithub(repo, mayServe)
+  if (type === 'github') return connectGithub(repo, mustBeServable)
   const failed = (fault: string) => refuse(`${type}_webhook_failed`, webhookSentence(type, repo, fault))
   const credential = await readCredential(ctx, ctx.account.id, type)
   if (credential === undefined) return failed('the account has no credential for it; the operator can set one')
@@ -81,7 +81,7 @@ export async function connectRepository(
   const result = await client.readRepository(access, repo)
   if ('fault' in result) return failed(result.fault)
   const { path, id, url, shown, defaultBranch: productionBranch } = result.value
-  await mayServe(productionBranch)
+  await mustBeServable(productionBranch)
   const hookResult = await client.addHook(access, path, hook)
   if ('fault' in hookResult) return failed(hookResult.fault)
   const link = { type, shown, gitCredentialId: credential.id, productionBranch, hook: { path, id: hookResult.value } }
@@ -89,11 +89,11 @@ export async function connectRepository(
 }
 
 /** GitHub is not queried, so Berth derives the id from the name. docs/git-links.md: Numbers for GitHub. */
-async function connectGithub(repo: string, mayServe: MayServe): Promise<ConnectedRepository> {
+async function connectGithub(repo: string, mustBeServable: MustBeServable): Promise<ConnectedRepository> {
   const [org = '', name = ''] = repo.split('/')
   const repoFields = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
   const link = { type: 'github', shown: repoFields, gitCredentialId: '', productionBranch: 'main' } as const
-  await mayServe(link.productionBranch)
+  await mustBeServable(link.productionBranch)
   const repoUrl = `https://github.com/${repo}`
   return { repo, repoId: String(repoFields.repoId), repoUrl, link, undo: async () => ({ value: true }) }
 }

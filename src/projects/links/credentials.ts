@@ -1,8 +1,10 @@
 /** Credentials of an account for a git provider. The operator sets them; tokens are write-only. docs/git-links.md. */
+
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import type { GitAccess, Hook, Provider } from '../../platform/adapters/git.ts'
 import { randomText } from '../../platform/base/ids.ts'
+import { withoutTrailing } from '../../platform/base/text.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -48,7 +50,7 @@ export async function setGitCredential(
   const id = (await findRow(ctx, account.id, provider))?.id ?? `cred_${randomText(24)}`
   const box = await openSecretBoxToWrite(ctx, account.id)
   const columns = {
-    base_url: (body.baseUrl ?? BASE_URLS[provider]).replace(/\/+$/, ''),
+    base_url: withoutTrailing(body.baseUrl ?? BASE_URLS[provider], '/'),
     username: body.username ?? null,
     sealed_token: box.sealSecret('git-credential', id, body.token),
     webhook_url: body.webhookUrl,

@@ -16,18 +16,16 @@ export function exactly(column: string, text: string) {
   return sql`case when ${sql.ref(column)} = ${text} then 0 else 1 end`
 }
 
-/** Returns whether a list has more than `most` rows. */
+/** Returns whether a list has more than `max` rows. */
 // biome-ignore lint/suspicious/noExplicitAny: of whatever tables
-export async function isLonger(list: SelectQueryBuilder<any, any, any>, most: number): Promise<boolean> {
+export async function isLonger(list: SelectQueryBuilder<any, any, any>, max: number): Promise<boolean> {
   return (
-    (await list.clearSelect().select(sql`1`.as('one')).offset(sql.lit(most)).limit(sql.lit(1)).executeTakeFirst()) !==
+    (await list.clearSelect().select(sql`1`.as('one')).offset(sql.lit(max)).limit(sql.lit(1)).executeTakeFirst()) !==
     undefined
   )
 }
 
 /** Moves exact matches to the front and keeps the order of the others. */
 export function exactFirst<T>(all: readonly T[], text: string, nameOf: (one: T) => string): T[] {
-  return all.toSorted(
-    (one, other) => Number(nameOf(other).toLowerCase() === text) - Number(nameOf(one).toLowerCase() === text),
-  )
+  return all.toSorted((a, b) => Number(nameOf(b).toLowerCase() === text) - Number(nameOf(a).toLowerCase() === text))
 }

@@ -60,7 +60,7 @@ export async function redeemSiteCode(
       .returningAll()
       .executeTakeFirst()
     if (row === undefined) return undefined
-    if (await maySeeProject(tx, row, now)) return { secret, seconds: SESSION_MS / 1000 }
+    if (await canVisitProject(tx, row, now)) return { secret, seconds: SESSION_MS / 1000 }
     await tx.deleteFrom('site_session').where('hash', '=', row.hash).execute()
     return undefined
   })
@@ -82,11 +82,11 @@ export async function isMemberAt(
     .where('project_id', '=', projectId)
     .where('expires_at', '>', now)
     .executeTakeFirst()
-  return row !== undefined && (await maySeeProject(db, row, now))
+  return row !== undefined && (await canVisitProject(db, row, now))
 }
 
 /** Checks the console session of the user: the session, the role and team policies must still allow access. */
-async function maySeeProject(db: Queries, row: SiteSession, now: number): Promise<boolean> {
+async function canVisitProject(db: Queries, row: SiteSession, now: number): Promise<boolean> {
   const { project_id, account_id, session_hash } = row
   const project = await db.selectFrom('project').select('account_id').where('id', '=', project_id).executeTakeFirst()
   if (project?.account_id !== account_id) return false

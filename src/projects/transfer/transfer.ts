@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { Ctx, EventAccount, Input, OperatorCtx, Params } from '../../context.ts'
 import type { EventPayload } from '../../events.ts'
 import { isNameTaken, mustBeName } from '../../model/project-name.ts'
-import { mayStillGive } from '../../platform/access/offers.ts'
+import { canStillGive } from '../../platform/access/offers.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuseFull } from '../../platform/limiter/must-fit.ts'
@@ -70,7 +70,7 @@ export async function findOffer(ctx: Ctx, params: Params): Promise<TransferOffer
       .executeTakeFirst())
   if (request === undefined || project === undefined) refuse('not_found', CODE_UNKNOWN)
   const giver = { userId: request.created_by, accountId: request.account_id, tokenId: request.token_id }
-  if (!(await mayStillGive(ctx, 'transfer code', giver))) refuse('not_found', CODE_UNKNOWN)
+  if (!(await canStillGive(ctx, 'transfer code', giver))) refuse('not_found', CODE_UNKNOWN)
   return { request, project }
 }
 

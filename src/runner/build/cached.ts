@@ -9,7 +9,7 @@ const SAVE_MS = 5 * 60_000
 const LINES = {
   restored: 'Restored the build cache.',
   none: 'There is no build cache yet.',
-  failed: 'The build cache was damaged and is removed.',
+  failed: 'The build cache could not be restored and is removed.',
 } as const
 
 /** Unpacks the cache of an earlier build, and says in the log what came of it. Throws the reason of `signal`. */

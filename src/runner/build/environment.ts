@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, type Policy } from '../../sandbox/policy.ts'
 import { yielding } from '../resources/priority.ts'
 import { NODE_UNITS } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
-import { buildWords } from './project-file.ts'
+import { buildArguments } from './project-file.ts'
 
 export const SOURCE = 'source'
 export const HOME = 'home'
@@ -30,11 +30,15 @@ export function policyOf(build: Build, registry: string | undefined): Policy {
     readOnly,
     network: tools.network,
     currentDirectory: join(insideWork, SOURCE),
-    limits: { ...DEFAULT_LIMITS, processes: Math.max(DEFAULT_LIMITS.processes, 1024) },
+    limits: {
+      ...DEFAULT_LIMITS,
+      processes: Math.max(DEFAULT_LIMITS.processes, 1024),
+      memoryBytes: tools.limits.memoryBytes,
+    },
   }
   function commandOf({ units }: Build): [string, ...string[]] {
     const builder = join(sandbox.inside(units.get('builder')!), 'node_modules/vercel/dist/vc.js')
-    const words = [join(binOf(build, NODE_UNITS[build.node].node), 'node'), builder, ...buildWords(lease)]
+    const words = [join(binOf(build, NODE_UNITS[build.node].node), 'node'), builder, ...buildArguments(lease)]
     const step = build.ignoredStep
     if (step === undefined) return words as [string, ...string[]]
     const folder = join(insideWork, SOURCE, lease.settings.rootDirectory ?? '')

@@ -19,7 +19,7 @@ export type Output = { files: OutputFile[]; links: OutputLink[] }
 type State = Output & {
   source: string
   /** Files, links and directories, each. */
-  most: number
+  max: number
   paths: Set<string>
   folders: number
   bytes: number
@@ -33,9 +33,9 @@ type State = Output & {
 export async function collectOutput(
   source: string,
   signal: AbortSignal,
-  most: number = OUTPUT_LIMITS.files,
+  max: number = OUTPUT_LIMITS.files,
 ): Promise<Output> {
-  const state: State = { files: [], links: [], source, most, paths: new Set(), folders: 0, bytes: 0, signal }
+  const state: State = { files: [], links: [], source, max, paths: new Set(), folders: 0, bytes: 0, signal }
   for (const path of ['', '.vercel', OUTPUT]) {
     const stats = await lstat(join(source, path)).catch(() => undefined)
     if (stats?.isDirectory() !== true)
@@ -74,7 +74,7 @@ function refused(path: string, why: string): BuildFailure {
 async function walk(state: State, folder: string): Promise<void> {
   if (folder.split('/').length > OUTPUT_LIMITS.depth)
     throw refused(folder, `is more than ${OUTPUT_LIMITS.depth} directories deep.`)
-  if (++state.folders > state.most) throw refused('The output', `has more than ${state.most} directories.`)
+  if (++state.folders > state.max) throw refused('The output', `has more than ${state.max} directories.`)
   for await (const { name } of await opendir(join(state.source, folder), { bufferSize: 256 })) {
     state.signal.throwIfAborted()
     const path = `${folder}/${name}`
@@ -88,7 +88,7 @@ async function walk(state: State, folder: string): Promise<void> {
 
 function count(state: State, path: string): void {
   state.paths.add(path)
-  if (state.paths.size > state.most) throw refused('The output', `has more than ${state.most} files and links.`)
+  if (state.paths.size > state.max) throw refused('The output', `has more than ${state.max} files and links.`)
 }
 
 async function addLink(state: State, path: string): Promise<void> {

@@ -33,6 +33,6 @@ export function ignoredStepOf(vercelJson: string | undefined, settings: Lease['s
 }
 
 /** Returns the words after the builder. Without a token it calls no API; with one, it asks who that is, and waits. Pure. */
-export function buildWords({ target, environment }: Pick<Lease, 'target' | 'environment'>): string[] {
+export function buildArguments({ target, environment }: Pick<Lease, 'target' | 'environment'>): string[] {
   return ['build', '--yes', target === 'production' ? '--prod' : `--target=${environment ?? 'preview'}`]
 }

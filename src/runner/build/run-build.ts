@@ -5,7 +5,7 @@ import { createMasks } from '../../platform/secrets/masks.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { LeaseChannel } from '../lease/control-plane.ts'
 import { keepLease } from '../lease/keep-lease.ts'
-import { openLeaseClock } from '../lease/lease.ts'
+import { createLeaseClock } from '../lease/lease.ts'
 import { createLogBuffer } from '../log/log-buffer.ts'
 import { startLogUpload } from '../log/log-upload.ts'
 import type { Build, BuildTools } from './build.ts'
@@ -46,7 +46,10 @@ export async function runBuild(
 ): Promise<BuildOutcome> {
   const stop = new AbortController()
   const unreportable = new AbortController()
+  let isReporting = false
   const end = (one: End) => {
+    // The lease ends with the report, so a beat may be refused before the answer to the report is there.
+    if (isReporting && one.kind === 'lease_lost') return
     if (one.kind === 'lease_lost' || one.kind === 'stopping') unreportable.abort(new Ended(one))
     stop.abort(new Ended(one))
   }
@@ -59,7 +62,7 @@ export async function runBuild(
   const done = new AbortController()
   const beats = keepLease(
     channel,
-    openLeaseClock(leasedAt),
+    createLeaseClock(leasedAt),
     { ...events, step: () => build.reported, onAcknowledge: build.log.acknowledge },
     done.signal,
   )
@@ -69,6 +72,7 @@ export async function runBuild(
     clearTimeout(late)
     if (report === undefined) return 'lost'
     await upload.finish(LOG_MS)
+    isReporting = true
     const outcome = await send(build, report, unreportable.signal)
     // The deployment does not wait for the cache: it is saved when the deployment is there.
     done.abort()
@@ -180,14 +184,23 @@ function failureOf(error: unknown, { name, code }: Step, { tools, lease }: Build
   return new BuildFailure(code, `The runner failed in the step "${name}" (${cause}). Its own log has the reason.`)
 }
 
-async function send({ channel, tools, lease }: Build, report: Finish, signal: AbortSignal): Promise<BuildOutcome> {
+/** A report that is refused would leave the build to the end of its lease, and to another attempt that fails in the same way: the refusal is reported. */
+async function send(build: Build, report: Finish, signal: AbortSignal, isRefusal = false): Promise<BuildOutcome> {
+  const { channel, tools, lease, log } = build
   try {
     await retried(() => channel.finish(report, signal), signal)
     return report.outcome
   } catch (error) {
-    if (error instanceof BuildFailure)
-      tools.log.error({ err: error, deployment: lease.deploymentId }, 'the control plane refused the report of a build')
-    else if (!(error instanceof LeaseLost || error instanceof Ended)) throw error
-    return 'lost'
+    if (error instanceof LeaseLost || error instanceof Ended) return 'lost'
+    if (!(error instanceof BuildFailure)) throw error
+    tools.log.error({ err: error, deployment: lease.deploymentId }, 'the control plane refused the report of a build')
+    if (isRefusal) return 'lost'
+    const message = log.redact(error.message).slice(0, 2000)
+    log.line('fatal', message)
+    await startLogUpload(channel, log, NO_EVENTS).finish(LOG_MS)
+    return send(build, { outcome: 'failed', code: error.code, message }, signal, true)
   }
 }
+
+/** The answer to the report says what a log batch would. */
+const NO_EVENTS = { onCancel: () => {}, onLost: () => {} }

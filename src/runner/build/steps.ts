@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Beat, BuildError, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import type { Exit } from '../../sandbox/sandbox.ts'
 import { withBuildScore } from '../resources/priority.ts'
-import { watchResources } from '../resources/watch.ts'
+import { outOfMemory, watchResources } from '../resources/watch.ts'
 import { ToolMissing } from '../toolchain/toolchain.ts'
 import { chooseManagers, chooseNode, NODE_UNITS, packageFacts, type Unit } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
@@ -17,7 +17,8 @@ import { BuildFailure, explainExit } from './failure.ts'
 import { collectOutput } from './output.ts'
 import { retried, uploadOutput } from './output-upload.ts'
 import { ignoredStepOf, projectFile } from './project-file.ts'
-import { createWorkspace, makeFolder, placeSource, placeText } from './workspace.ts'
+import { sourceFilesOf } from './source-files.ts'
+import { createWorkspace, createWorkspaceDirectory, placeSource, placeText } from './workspace.ts'
 
 const MINUTE_MS = 60_000
 
@@ -35,8 +36,9 @@ export type Step = {
 export const STEPS: readonly Step[] = [
   { name: 'source', reported: 'preparing', limitMs: 10 * MINUTE_MS, code: 'RUNNER_FAILED', run: fetchSource },
   { name: 'tools', reported: 'preparing', limitMs: 15 * MINUTE_MS, code: 'BUILDER_UNAVAILABLE', run: installTools },
-  { name: 'cache', reported: 'preparing', limitMs: 5 * MINUTE_MS, code: 'RUNNER_FAILED', run: restoreCache },
   { name: 'project file', reported: 'preparing', limitMs: MINUTE_MS, code: 'RUNNER_FAILED', run: writeProjectFile },
+  // Behind the project file: a cache may have the directory of that file, which is created where none is.
+  { name: 'cache', reported: 'preparing', limitMs: 5 * MINUTE_MS, code: 'RUNNER_FAILED', run: restoreCache },
   { name: 'build', reported: 'building', limitMs: undefined, code: 'RUNNER_FAILED', run: runBuilder },
   { name: 'collect', reported: 'uploading', limitMs: 5 * MINUTE_MS, code: 'BUILD_OUTPUT_REFUSED', run: collect },
   { name: 'upload', reported: 'uploading', limitMs: 15 * MINUTE_MS, code: 'RUNNER_FAILED', run: upload },
@@ -47,7 +49,7 @@ const OUTPUT_MS = 2000
 const MAX_PACKAGE_JSON = 1024 * 1024
 
 async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
-  const { sandbox, channel } = build
+  const { sandbox, channel, tools } = build
   const { workDirectory, insideWork } = await sandbox.prepare()
   build.insideWork = insideWork
   const workspace = await createWorkspace(workDirectory, SOURCE)
@@ -55,7 +57,7 @@ async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
   // A folder `.vercel` of the source has no say: it may name another project.
   const isOwn = ({ path }: SourceEntry) => path === '.vercel' || path.startsWith('.vercel/')
   const entries = (await retried(() => channel.source(signal), signal)).filter((entry) => !isOwn(entry))
-  await placeSource(workspace, entries, (digest) => retried(() => channel.sourceFile(digest, signal), signal))
+  await placeSource(workspace, entries, tools.limits.diskBytes, sourceFilesOf(channel, signal))
   const root = await rootOf(build)
   await chooseTools(build, entries, root)
   build.ignoredStep = ignoredStepOf(await readText(join(root, 'vercel.json')), build.lease.settings)
@@ -129,8 +131,8 @@ async function installTool({ tools }: Build, unit: Unit, signal: AbortSignal): P
 
 async function writeProjectFile({ workspace, lease, node }: Build): Promise<void> {
   const { folder } = workspace!
-  await makeFolder(workspace!, join(folder, '..', HOME))
-  await makeFolder(workspace!, join(folder, '.vercel'))
+  await createWorkspaceDirectory(workspace!, join(folder, '..', HOME))
+  await createWorkspaceDirectory(workspace!, join(folder, '.vercel'))
   await placeText(workspace!, join(folder, '.vercel', 'project.json'), projectFile(lease, node))
 }
 
@@ -153,6 +155,7 @@ async function runBuilder(build: Build, signal: AbortSignal): Promise<void> {
   const marker = await lstat(join(workspace!.folder, '..', IGNORED)).catch(() => undefined)
   build.isIgnored = marker !== undefined && exit.code === 0 && build.ignoredStep !== undefined
   if (exit.code === 0) return
+  if (exit.ranOutOfMemory) throw outOfMemory(tools.limits)
   const { code, message } = explainExit(exit, log.lastLines())
   throw new BuildFailure(code, message)
 }

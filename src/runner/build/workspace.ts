@@ -1,14 +1,15 @@
 /** The source of a build: copied into the work directory of a sandbox, by content. docs/runner.md: Source. */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lchown, lstat, mkdir, open, symlink } from 'node:fs/promises'
+import { lchown, lstat, mkdir, open, rm, symlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
 import { Readable } from 'node:stream'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import { sizeInWords } from '../resources/watch.ts'
 
 /** A source that cannot be placed. The message is for users. `code`: RUNNER_FAILED where its content did not arrive as it was sent. */
 export class BadSource extends Error {
-  readonly code: 'BUILD_FAILED' | 'RUNNER_FAILED'
+  readonly code: 'BUILD_FAILED' | 'BUILD_OUT_OF_DISK' | 'RUNNER_FAILED'
   constructor(message: string, code: BadSource['code'] = 'BUILD_FAILED') {
     super(message)
     this.code = code
@@ -49,7 +50,7 @@ export async function createWorkspace(workDirectory: string, name: string): Prom
   const { uid, gid } = await lstat(workDirectory)
   const folder = join(workDirectory, name)
   const workspace = { folder, owner: { uid, gid } }
-  await makeFolder(workspace, folder)
+  await createWorkspaceDirectory(workspace, folder)
   return workspace
 }
 
@@ -69,46 +70,62 @@ function mustBeUnique(entries: readonly Pick<SourceEntry, 'path' | 'kind'>[]): v
     }
 }
 
+/** Copies are counted, because each is written: a source can name a stored file many times. A file that is longer than its size is refused later. */
+function mustFit(entries: readonly Pick<SourceEntry, 'size'>[], diskBytes: number): void {
+  const bytes = entries.reduce((sum, { size }) => sum + Math.max(0, size), 0)
+  if (bytes > diskBytes)
+    throw new BadSource(
+      `The files of the source have ${bytes} bytes, and a build has ${sizeInWords(diskBytes)} of disk. Send less, or ask the operator for a higher BERTH_BUILD_DISK.`,
+      'BUILD_OUT_OF_DISK',
+    )
+}
+
 function clash(path: string): BadSource {
   return new BadSource(
     `The source has ${JSON.stringify(path.slice(0, 200))} twice. Send one file, link or directory of that path.`,
   )
 }
 
+/** Hands the bytes of a file to `write`, and once more where they broke off. */
+export type FetchFile = (sha256: string, write: WriteFile) => Promise<void>
+export type WriteFile = (bytes: AsyncIterable<Buffer>) => Promise<void>
+
 /**
  * Places all entries: directories, then files, then links, so that nothing is written through a link. Throws BadSource for a wrong path, link or
- * digest.
+ * digest, and for more than `diskBytes`.
  */
 export async function placeSource(
   workspace: Workspace,
   entries: readonly SourceEntry[],
-  openFile: (sha256: string) => Promise<Readable>,
+  diskBytes: number,
+  fetchFile: FetchFile,
 ): Promise<void> {
   for (const { path } of entries) resolveInside(workspace.folder, path)
   mustBeUnique(entries)
+  mustFit(entries, diskBytes)
   const made = new Set([workspace.folder])
   const isFolder = ({ kind }: SourceEntry) => kind === 'folder'
   for (const entry of entries) {
     const place = resolveInside(workspace.folder, entry.path)
-    await makeFolders(workspace, isFolder(entry) ? place : dirname(place), made)
+    await createDirectories(workspace, isFolder(entry) ? place : dirname(place), made)
   }
   const files = entries.filter(({ kind }) => kind === 'file').values()
   const worker = async () => {
-    for (const entry of files) await placeFile(workspace, entry, openFile)
+    for (const entry of files) await placeFile(workspace, entry, fetchFile)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   for (const entry of entries) if (entry.kind === 'link') await placeLink(workspace, entry)
 }
 
-async function makeFolders(workspace: Workspace, folder: string, made: Set<string>): Promise<void> {
+async function createDirectories(workspace: Workspace, folder: string, made: Set<string>): Promise<void> {
   if (made.has(folder)) return
-  await makeFolders(workspace, dirname(folder), made)
+  await createDirectories(workspace, dirname(folder), made)
   made.add(folder)
-  await makeFolder(workspace, folder)
+  await createWorkspaceDirectory(workspace, folder)
 }
 
 /** Creates a directory for the build. Throws where something is there already, which may be a link. */
-export async function makeFolder({ owner }: Workspace, folder: string): Promise<void> {
+export async function createWorkspaceDirectory({ owner }: Workspace, folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o755 })
   await giveTo(owner, folder)
 }
@@ -116,13 +133,15 @@ export async function makeFolder({ owner }: Workspace, folder: string): Promise<
 async function placeFile(
   workspace: Workspace,
   { path, digest, size, mode }: SourceEntry,
-  openFile: (sha256: string) => Promise<Readable>,
+  fetchFile: FetchFile,
 ): Promise<void> {
   if (digest === undefined) throw new BadSource(`The file ${path} of the source has no digest.`, 'RUNNER_FAILED')
   const place = resolveInside(workspace.folder, path)
-  const written = await writeBytes(place, await openFile(digest), size, (mode & 0o111) === 0 ? 0o644 : 0o755)
-  if (written !== digest)
-    throw new BadSource(`The file ${path} of the source has other content than it should have.`, 'RUNNER_FAILED')
+  await fetchFile(digest, async (bytes) => {
+    const written = await writeBytes(place, bytes, size, (mode & 0o111) === 0 ? 0o644 : 0o755)
+    if (written !== digest)
+      throw new BadSource(`The file ${path} of the source has other content than it should have.`, 'RUNNER_FAILED')
+  })
   await giveTo(workspace.owner, place)
 }
 
@@ -133,7 +152,7 @@ export async function placeText(workspace: Workspace, place: string, text: strin
   await giveTo(workspace.owner, place)
 }
 
-/** Creates a file for the build, and returns the SHA-256 of what was written. Throws BadSource above `size`. */
+/** Creates a file for the build, and returns the SHA-256 of what was written. Throws BadSource above `size`. Nothing of a file that failed stays. */
 async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: number, mode: number): Promise<string> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const handle = await open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
@@ -146,6 +165,9 @@ async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: num
       hash.update(piece)
       await handle.write(piece)
     }
+  } catch (error) {
+    await rm(place, { force: true })
+    throw error
   } finally {
     await handle.close()
   }

@@ -1,7 +1,8 @@
 /** Packs what builds leave for the next one, and unpacks it, as the user of the sandbox. docs/runner.md: Build cache. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
 import type { Workspace } from '../build/workspace.ts'
@@ -18,17 +19,19 @@ const FIND = `find . -xdev -maxdepth ${DEPTH} \\( -path ./.vercel/output -o -nam
 const PACK = `${FIND} -print0 | nice -n 15 tar -c --null -T - -f -`
 /** What the source has stays. Rights are those of the user, as of what a build writes. It reads to the end, because a write to a tar that has ended fails. */
 const UNPACK = 'umask 022; exec tar -x --ignore-zeros --skip-old-files --no-same-owner -f -'
-const REMOVE = `${FIND} -exec rm -rf -- {} +`
+const LIST = `${FIND} -exec find {} -xdev -print0 ';'`
+/** What the list of standard input does not have. */
+const REMOVE = `{ cat; ${LIST}; } | sort -z | uniq -zu | xargs -0 -r rm -rf --`
 
 export class NothingToKeep extends Error {}
 
 /**
- * Yields the compressed archive. Throws NothingToKeep where there are no such directories, and Error above `most` bytes, above `mostInside` bytes before
+ * Yields the compressed archive. Throws NothingToKeep where there are no such directories, and Error above `max` bytes, above `maxInside` bytes before
  * compression, or where a program fails.
  */
 export async function* pack(
   workspace: Workspace,
-  { most, mostInside }: { most: number; mostInside: number },
+  { max, maxInside }: { max: number; maxInside: number },
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const child = start(PACK, workspace, 'stdout', signal)
@@ -41,7 +44,7 @@ export async function* pack(
       // An archive with nothing in it is zeros alone, any other begins with a name.
       if (inside === 0) isEmpty = piece[0] === 0
       inside += piece.length
-      if (inside > mostInside) throw new Error(`the build cache has more than ${mostInside} bytes`)
+      if (inside > maxInside) throw new Error(`the build cache has more than ${maxInside} bytes`)
       yield piece
     }
     await ended
@@ -53,7 +56,7 @@ export async function* pack(
     let bytes = 0
     for await (const piece of compress as AsyncIterable<Buffer>) {
       bytes += piece.length
-      if (bytes > most) throw new Error(`the build cache has more than ${most} bytes compressed`)
+      if (bytes > max) throw new Error(`the build cache has more than ${max} bytes compressed`)
       yield piece
     }
     await packing
@@ -70,19 +73,30 @@ export async function unpack(workspace: Workspace, bytes: Readable, signal: Abor
   const ended = endOf(child, 'unpacking')
   ended.catch(() => {})
   try {
-    await pipeline(bytes, createZstdDecompress(), child.stdin!)
+    await pipeline(bytes, createZstdDecompress(), child.stdin!, { signal })
     await ended
   } finally {
     child.kill('SIGKILL')
   }
 }
 
-/** Removes what `pack` would choose. */
-export async function removeKept(workspace: Workspace, signal: AbortSignal): Promise<void> {
-  await endOf(start(REMOVE, workspace, undefined, signal), 'removing')
+/** What `pack` would choose: paths of files and directories. */
+export type Kept = Buffer
+
+/** Returns what the source itself has of what `pack` would choose. */
+export async function listKept(workspace: Workspace, signal: AbortSignal): Promise<Kept> {
+  const child = start(LIST, workspace, 'stdout', signal)
+  const [kept] = await Promise.all([buffer(child.stdout!), endOf(child, 'listing')])
+  return kept
 }
 
-type Piped = 'stdin' | 'stdout' | undefined
+/** Removes what `pack` would choose, but for what was there before. */
+export async function removeKept(workspace: Workspace, before: Kept, signal: AbortSignal): Promise<void> {
+  const child = start(REMOVE, workspace, 'stdin', signal)
+  await Promise.all([pipeline(Readable.from([before]), child.stdin!), endOf(child, 'removing')])
+}
+
+type Piped = 'stdin' | 'stdout'
 
 function start(script: string, { folder, owner }: Workspace, piped: Piped, signal: AbortSignal): ChildProcess {
   const stdio = (['stdin', 'stdout'] as const).map((name) => (name === piped ? 'pipe' : 'ignore'))

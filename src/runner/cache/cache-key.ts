@@ -10,16 +10,18 @@ export type CacheKeys = { account: string; own: string; readable: readonly strin
  * Returns the caches of a build. A preview reads that of production where it has none, and never writes it: its code may not be trusted as much. Packages
  * are compiled for one version of Node.js. Pure.
  */
-export function cacheKeysOf({ project, target, environment, env }: KeyFacts, node: NodeMajor): CacheKeys {
+export function cacheKeysOf({ project, target, environment, branch, env }: KeyFacts, node: NodeMajor): CacheKeys {
   const account = digest([project.accountId]).slice(0, 16)
   const nameOf = (...scope: string[]) => `${account}.${digest([project.id, String(node), ...scope])}`
   const production = nameOf('production')
   if (target === 'production') return { account, own: production, readable: [production] }
-  const own = nameOf('preview', environment ?? '', env.VERCEL_GIT_COMMIT_REF ?? '')
+  // A project may hide system variables from its builds, and a create may then choose the value itself.
+  const named = branch === undefined ? env.VERCEL_GIT_COMMIT_REF : branch
+  const own = nameOf('preview', environment ?? '', named ?? '')
   return { account, own, readable: [own, production] }
 }
 
-type KeyFacts = Pick<Lease, 'project' | 'target' | 'environment' | 'env'>
+type KeyFacts = Pick<Lease, 'project' | 'target' | 'environment' | 'branch' | 'env'>
 
 /** Whether the create, or a variable as on the hosted platform, asks for a build without what an earlier one left. Pure. */
 export function skipsCache({ settings, env }: Pick<Lease, 'settings' | 'env'>): boolean {

@@ -15,7 +15,7 @@ export function cacheBudgetOf(bytes: number): CacheBudget {
 /** Returns the entries to remove, least recently used first, until every account and all together are within budget. Pure. */
 export function planEviction(entries: readonly CacheEntry[], budget: CacheBudget): CacheEntry[] {
   const kept = { bytes: 0, entries: 0, ofAccounts: new Map<string, number>() }
-  const newestFirst = entries.toSorted((one, other) => other.usedAt - one.usedAt)
+  const newestFirst = entries.toSorted((a, b) => b.usedAt - a.usedAt)
   return newestFirst
     .filter(({ account, bytes }) => {
       const ofAccount = (kept.ofAccounts.get(account) ?? 0) + bytes

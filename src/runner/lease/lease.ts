@@ -13,7 +13,7 @@ export const ABANDON_BEFORE_MS = 5000
 const RETRY_MS = 1000
 
 /** Returns the clock of a lease that was requested at `now`. */
-export function openLeaseClock(now: number, leaseMs: number = LEASE_TIMES.leaseMs): LeaseClock {
+export function createLeaseClock(now: number, leaseMs: number = LEASE_TIMES.leaseMs): LeaseClock {
   return { renewedAt: now, leaseMs, failures: 0, triedAt: now }
 }
 

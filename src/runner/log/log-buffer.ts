@@ -66,15 +66,19 @@ type State = {
   isFull: boolean
   waitingBytes: number
   tail: string[]
+  /** The end of the output as it came. */
+  recent: string
 }
 
 const TAIL = 50
+/** Characters that are kept of a log that is full: the lines of a build that writes on and on are not read, but for the last ones. */
+const RECENT = 64 * 1024
 
 /** Creates an empty log. `now`: the time in ms. Pure but for its own state. */
 export function createLogBuffer(masks: Masks, now: () => number = Date.now): LogBuffer {
   const state: State = {
     ...{ masks, now, decoder: new StringDecoder('utf8'), unfinished: '', open: '', lines: [], first: 0, lastDate: 0 },
-    ...{ bytes: 0, ownLines: 0, isFull: false, waitingBytes: 0, tail: [] },
+    ...{ bytes: 0, ownLines: 0, isFull: false, waitingBytes: 0, tail: [], recent: '' },
   }
   const redact = (text: string) => masks.mask(clean(text))
   return {
@@ -92,11 +96,13 @@ export function createLogBuffer(masks: Masks, now: () => number = Date.now): Log
     batch: () => batchOf(state),
     acknowledge: (serial) => acknowledge(state, serial),
     waitingBytes: () => state.waitingBytes,
-    lastLines: () => state.tail,
+    lastLines: () => (state.isFull ? recentLines(state) : state.tail),
   }
 }
 
 function write(state: State, text: string): void {
+  state.recent += text
+  if (state.recent.length > 2 * RECENT) state.recent = state.recent.slice(-RECENT)
   if (state.isFull) return
   const whole = state.unfinished + text
   const [unfinished = ''] = UNFINISHED.exec(whole) ?? []
@@ -154,6 +160,12 @@ function push(state: State, type: LogLine['type'], text: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(line)) + 1
   state.lines.push({ ...line, bytes })
   state.waitingBytes += bytes
+}
+
+/** The first line is left out: it may begin within a value, which would not be masked. */
+function recentLines({ recent, masks }: State): string[] {
+  const [, ...lines] = clean(recent).replace(/\n$/, '').split('\n')
+  return lines.slice(-TAIL).map((line) => masks.mask(withoutOverwritten(line)).slice(0, LOG_LIMITS.line))
 }
 
 function batchOf({ lines, first }: State): LogBatch | undefined {

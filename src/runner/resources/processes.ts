@@ -1,10 +1,15 @@
 /** The memory of all processes below one, from `/proc`. docs/runner.md: Limits of a build. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 
 export type Process = { pid: number; parent: number; group: number; pages: number }
 
 /** All processes of the machine, read at most five times a second however many builds look. */
-export type ProcessTable = { read(): readonly Process[] }
+export type ProcessTable = {
+  read(): readonly Process[]
+  /** Bytes of memory of one, with its part of what it shares. The kernel needs milliseconds for it, so one is read at a time, and builds take turns. */
+  shareOf(process: Process): Promise<number>
+}
 
 const MAX_AGE_MS = 200
 /** A reading that is slow is used this many times as long as it took. */
@@ -36,10 +41,16 @@ export function parseStat(text: string): Process | undefined {
 }
 
 /** Opens the table. On another system than Linux it is empty. */
-export function openProcessTable(): ProcessTable {
+export function openProcessTable(readShare = shareInKernel): ProcessTable {
   let rows: readonly Process[] = []
   let validUntil = 0
+  let last: Promise<unknown> = Promise.resolve()
   return {
+    shareOf(process) {
+      const share = last.then(() => readShare(process))
+      last = share
+      return share
+    },
     read() {
       const began = performance.now()
       if (began < validUntil) return rows
@@ -72,21 +83,34 @@ export function processesBelow(rows: readonly Process[], root: number): Process[
 }
 
 /**
- * Returns the bytes of memory of these processes. The quick sum counts what they share several times, so only where it is above `limit` the kernel
- * is asked for the shares.
+ * Returns the bytes of memory of these processes, or at least more than `limit`. The quick sum counts what they share several times, so only where it is
+ * above `limit` the kernel is asked for the shares. Returns early once `ended` aborts.
  */
-export function memoryOf(processes: readonly Process[], limit: number): number {
+export async function memoryOf(
+  processes: readonly Process[],
+  limit: number,
+  table: Pick<ProcessTable, 'shareOf'>,
+  ended: AbortSignal,
+): Promise<number> {
   const quick = processes.reduce((sum, { pages }) => sum + pages * PAGE, 0)
-  return quick <= limit ? quick : processes.reduce((sum, one) => sum + shareOf(one), 0)
+  if (quick <= limit) return quick
+  let sum = 0
+  // The largest first: the rest need not be read where they are over the limit already.
+  for (const one of processes.toSorted((a, b) => b.pages - a.pages)) {
+    if (sum > limit || ended.aborted) break
+    sum += await table.shareOf(one)
+  }
+  return sum
 }
 
-/** The proportional share, where it may be read: not of a pasta of another user. */
-function shareOf({ pid, pages }: Process): number {
-  const rollup = readOr(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'), '')
+/** The proportional share, where it may be read: not of a pasta of another user. Never rejects. */
+async function shareInKernel({ pid, pages }: Process): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '')
   const [, kibibytes] = /^Pss:\s+(\d+) kB$/m.exec(rollup) ?? []
   if (kibibytes !== undefined) return Number(kibibytes) * 1024
   // Without what it maps of files, which others have too.
-  const [, resident, shared] = readOr(() => readFileSync(`/proc/${pid}/statm`, 'latin1'), `0 ${pages} 0`).split(' ')
+  const text = await readFile(`/proc/${pid}/statm`, 'latin1').catch(() => `0 ${pages} 0`)
+  const [, resident, shared] = text.split(' ')
   return Math.max(0, Number(resident) - Number(shared)) * PAGE
 }
 

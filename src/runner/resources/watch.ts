@@ -13,10 +13,12 @@ export type BuildLimits = {
 }
 
 const MEMORY_MS = 250
+/** A build with a thousand processes that share much is looked at less often, but not so rarely that it takes all of the machine meanwhile. */
+const MOST_MEMORY_MS = 5000
 const SPACE_MS = 1000
 /** Without a reason the directory is counted this often. */
 const COUNT_MS = 10_000
-/** A build whose directory is large is counted less often, so that counting takes at most 5 % of a processor. */
+/** A build whose directory is large is counted less often, so that counting takes at most 5 % of a processor. So are processes that are slow to read. */
 const COST_FACTOR = 20
 /** Free bytes of the file system of builds. Below, the control plane on the same disk could not write. */
 const DISK_RESERVE = 512 * 1024 ** 2
@@ -44,18 +46,28 @@ async function watchMemory(
   { pid, limits, processes }: Watched,
   signal: AbortSignal,
 ): Promise<BuildFailure | undefined> {
-  while (await passed(MEMORY_MS, signal)) {
+  let pauseMs = MEMORY_MS
+  while (await passed(pauseMs, signal)) {
     if (pid === undefined) continue
-    const bytes = memoryOf(processesBelow(processes.read(), pid), limits.memoryBytes)
+    const own = processesBelow(processes.read(), pid)
+    const began = performance.now()
+    const bytes = await memoryOf(own, limits.memoryBytes, processes, signal)
     if (bytes > limits.memoryBytes) return outOfMemory(limits)
+    pauseMs = pauseAfterLook(performance.now() - began)
   }
   return undefined
 }
 
-function outOfMemory({ memoryBytes }: BuildLimits): BuildFailure {
+/** Returns how long the memory of a build is not looked at, after a look that took so long. Pure. */
+export function pauseAfterLook(tookMs: number): number {
+  return Math.max(MEMORY_MS, Math.min(tookMs * COST_FACTOR, MOST_MEMORY_MS))
+}
+
+/** Returns the failure of a build that used more than its memory. Pure. */
+export function outOfMemory({ memoryBytes }: BuildLimits): BuildFailure {
   return new BuildFailure(
     'BUILD_OUT_OF_MEMORY',
-    `The build used more than ${sizeOf(memoryBytes)} of memory and was ended. Run fewer things at the same time, or ask the operator for a higher BERTH_BUILD_MEMORY.`,
+    `The build used more than ${sizeInWords(memoryBytes)} of memory and was ended. Run fewer things at the same time, or ask the operator for a higher BERTH_BUILD_MEMORY.`,
   )
 }
 
@@ -107,7 +119,7 @@ function overDisk({ bytes, files }: DiskUsage, limits: BuildLimits): BuildFailur
   if (bytes > limits.diskBytes)
     return new BuildFailure(
       'BUILD_OUT_OF_DISK',
-      `The build used more than ${sizeOf(limits.diskBytes)} of disk and was ended. Write less, or ask the operator for a higher BERTH_BUILD_DISK.`,
+      `The build used more than ${sizeInWords(limits.diskBytes)} of disk and was ended. Write less, or ask the operator for a higher BERTH_BUILD_DISK.`,
     )
   if (files > limits.files)
     return new BuildFailure(
@@ -120,11 +132,12 @@ function overDisk({ bytes, files }: DiskUsage, limits: BuildLimits): BuildFailur
 function diskOfRunnerIsFull(): BuildFailure {
   return new BuildFailure(
     'RUNNER_FAILED',
-    `The disk of the runner has less than ${sizeOf(DISK_RESERVE)} left, so its builds were ended. Ask the operator for space in BERTH_RUNNER_CACHE.`,
+    `The disk of the runner has less than ${sizeInWords(DISK_RESERVE)} left, so its builds were ended. Ask the operator for space in BERTH_RUNNER_CACHE.`,
   )
 }
 
-function sizeOf(bytes: number): string {
+/** Returns a size as messages show it. Pure. */
+export function sizeInWords(bytes: number): string {
   const mebibytes = Math.round(bytes / 1024 ** 2)
   return mebibytes >= 10_240 ? `${Math.round(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
 }

@@ -63,9 +63,9 @@ function shortText(value: unknown): string | undefined {
 /** Returns the version of Node.js for a build, and whether it is what the settings or `engines` ask for. Pure. */
 export function chooseNode(nodeVersion: string, engines: string | undefined): { major: NodeMajor; isAsked: boolean } {
   const newest = NODE_MAJORS.at(-1)!
-  const [, from] = /^\s*>=?\s*(\d+)[\d.x]*\s*$/.exec(engines ?? '') ?? []
+  const [, from] = /^\s*>=?\s*(\d+)(?:[.x][\d.x]*)?\s*$/.exec(engines ?? '') ?? []
   if (from !== undefined && Number(from) <= newest) return { major: newest, isAsked: true }
-  const [, exact] = /^\s*[\^~v=]?\s*(\d+)(?:\.[\d.x*]+)?\s*$/.exec(engines ?? '') ?? []
+  const [, exact] = /^\s*(?:[\^~v=]\s*)?(\d+)(?:\.[\d.x*]+)?\s*$/.exec(engines ?? '') ?? []
   const asked = Number.parseInt(exact ?? nodeVersion, 10)
   const major = NODE_MAJORS.find((one) => one >= asked) ?? newest
   return { major, isAsked: major === asked }

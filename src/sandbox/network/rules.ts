@@ -88,7 +88,7 @@ function familyOf(text: string): 4 | 6 {
 
 /** Written by the library and not by the caller, so that no text can be a rule of its own. */
 function addressText(text: string): string {
-  return ipaddr.parse(text.replace(/%.*$/, '')).toString()
+  return ipaddr.parse(text.split('%', 1)[0]!).toString()
 }
 
 function prefixText(text: string): string {

@@ -89,6 +89,16 @@ export function withoutParts(headers: ReadonlyMap<string, string>): Map<string, 
   return new Map([...headers].filter(([name]) => !OF_A_PART.includes(name)))
 }
 
+/** Bases whose answers vary: the oldest makes room. */
+const MAX_VARYING = 20_000
+
+/** Notes the headers that the answers of a base vary by. */
+export function noteVary(vary: Map<string, string[]>, base: string, names: string[]): void {
+  vary.delete(base)
+  if (names.length > 0) vary.set(base, names)
+  if (vary.size > MAX_VARYING) for (const oldest of vary.keys()) return void vary.delete(oldest)
+}
+
 function nameOf(parts: unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
 }

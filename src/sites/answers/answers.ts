@@ -14,7 +14,7 @@ import { mark } from '../prerender/marks.ts'
 import type { Page, Pages } from '../prerender/pages.ts'
 import { createRenderBudget } from '../prerender/render-budget.ts'
 import { sendPage } from '../prerender/send-page.ts'
-import { type SharedQuestion, sharedQuestionOf, variantOf, varyOf, withoutParts } from './answer-key.ts'
+import { noteVary, type SharedQuestion, sharedQuestionOf, variantOf, varyOf, withoutParts } from './answer-key.ts'
 import { TeedAnswer } from './teed-answer.ts'
 
 type Exchange = { raw: IncomingMessage; response: ServerResponse }
@@ -26,7 +26,7 @@ export type Answers = {
 }
 
 type Means = { functions: Pick<Functions, 'answer'>; cache: ContentCache; pages: Pages; now: () => number }
-/** `isKept`: once its head is there. `ended`: it can be found, where it is kept. */
+/** `isKept`: once its head is there. `ended`: it can be found, where it is kept, and never later than its collecting ends. */
 type Fill = { isKept: Promise<boolean>; ended: Promise<unknown> }
 type State = Means & {
   budget: ReturnType<typeof createRenderBudget>
@@ -35,16 +35,18 @@ type State = Means & {
   vary: Map<string, string[]>
   /** Bases whose last answer was not kept, until this time: no visitor waits for the next. */
   passed: Map<string, number>
-  /** Bases whose last answer was kept, until this time. */
+  /** Bases whose last answer was to be kept by its head, until this time. */
   shared: Map<string, number>
   /** Keys whose last renewal failed. */
   paused: Map<string, number>
   renewing: Set<string>
 }
 type Order = SharedRequest & { question: SharedQuestion }
+/** `number`: of the last purge that was known. */
+type Made = { at: number; number: number }
 
 /** Bytes of answers that are being collected, in all and of one account. */
-const MOST_BYTES = 64 * 1024 ** 2
+const MAX_BYTES = 64 * 1024 ** 2
 const OF_ACCOUNT = 16 * 1024 ** 2
 /** Answers of others that a visitor waits for: each may fail, or vary by what this visitor sent. */
 const TRIES = 3
@@ -52,12 +54,11 @@ const PASS_MS = 60 * 60_000
 /** How long others wait for the head of an answer that may be for one visitor, such as a slow one. */
 const HEAD_MS = 5000
 const PAUSE_MS = 30_000
-const MAX_VARYING = 20_000
 
 /** Opens the kept answers, which are in the budget of the pages. */
 export function openAnswers(means: Means): Answers {
   const state: State = {
-    ...{ ...means, budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT), fills: new Map(), vary: new Map() },
+    ...{ ...means, budget: createRenderBudget(MAX_BYTES, OF_ACCOUNT), fills: new Map(), vary: new Map() },
     ...{ passed: new Map(), shared: new Map(), paused: new Map(), renewing: new Set() },
   }
   return {
@@ -124,15 +125,24 @@ async function fill(state: State, order: Order, exchange: Exchange): Promise<Fun
   const one: Fill = { isKept: head.promise, ended: end.promise }
   const key = keyOf(state, question)
   if (!fills.has(key)) fills.set(key, one)
+  const letGo = () => {
+    if (fills.get(key) === one) fills.delete(key)
+    head.resolve(false)
+    end.resolve()
+  }
   const teed = new TeedAnswer({
     ...{ account: spec.account, call, visitor: exchange.response, budget },
     isKept(answer) {
       const isKept = lifetimeOf(answer) !== undefined
-      const [of, other] = isKept ? [state.shared, state.passed] : [state.passed, state.shared]
-      mark(of, question.base, now() + PASS_MS)
-      other.delete(question.base)
+      if (isKept) mark(state.shared, question.base, now() + PASS_MS)
+      else pass(state, question.base)
       head.resolve(isKept)
       return isKept
+    },
+    // It goes on at the speed of its visitor, for whom others do not wait.
+    onOverflow() {
+      pass(state, question.base)
+      letGo()
     },
   })
   try {
@@ -142,12 +152,22 @@ async function fill(state: State, order: Order, exchange: Exchange): Promise<Fun
       { raw: undefined, response: teed, asker },
     )
   } finally {
-    const collected = teed.collected()
-    if (collected !== undefined) await keep(state, order, collected.answer, made).finally(collected.release)
-    if (fills.get(key) === one) fills.delete(key)
-    head.resolve(false)
-    end.resolve()
+    await keepCollected(state, order, teed, made).finally(letGo)
   }
+}
+
+/** No visitor waits for the next answer of this base. */
+function pass({ passed, shared, now }: State, base: string): void {
+  mark(passed, base, now() + PASS_MS)
+  shared.delete(base)
+}
+
+async function keepCollected(state: State, order: Order, teed: TeedAnswer, made: Made): Promise<void> {
+  const collected = teed.collected()
+  if (collected === undefined) return
+  const isKept = await keep(state, order, collected.answer, made).finally(collected.release)
+  if (isKept) state.passed.delete(order.question.base)
+  else pass(state, order.question.base)
 }
 
 function lifetimeOf(answer: Omit<PageAnswer, 'body'>): Lifetime | undefined {
@@ -160,7 +180,7 @@ async function keep(
   state: State,
   { spec, question }: Order,
   { body: bytes, ...answer }: PageAnswer,
-  made: { at: number; number: number },
+  made: Made,
 ): Promise<boolean> {
   const { cache, pages } = state
   const { account, deploymentId } = spec
@@ -171,7 +191,7 @@ async function keep(
   try {
     const isNew = await cache.put(account, { sha256: digest, size: bytes.length }, bytes)
     const isOwned = isNew || pages.ownsBody(account, digest)
-    remember(state.vary, question.base, names)
+    noteVary(state.vary, question.base, names)
     pages.keep({
       ...{ key: variantOf(question, names), group: undefined, account, deploymentId, ...made, isFirst: false },
       ...{ status: answer.status, headers: keptHeaders(answer.headers), tags: allTags(answer, question) },
@@ -190,12 +210,6 @@ async function keep(
 /** A purge of a path is one of the tag that Next.js gives it. */
 function allTags({ headers }: Omit<PageAnswer, 'body'>, { path }: SharedQuestion): string[] {
   return [...tagsOf(headers), `_N_T_${path.slice(0, 1024)}`]
-}
-
-function remember(vary: State['vary'], base: string, names: string[]): void {
-  vary.delete(base)
-  if (names.length > 0) vary.set(base, names)
-  if (vary.size > MAX_VARYING) for (const oldest of vary.keys()) return void vary.delete(oldest)
 }
 
 function renewBehind(state: State, order: Order, page: Page): void {

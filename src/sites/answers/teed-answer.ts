@@ -6,6 +6,7 @@ import { type FunctionCall, sendHead } from '../functions/invoke.ts'
 import { CollectedAnswer } from '../prerender/collect.ts'
 import type { PageAnswer } from '../prerender/keeping.ts'
 import type { RenderBudget } from '../prerender/render-budget.ts'
+import { onceRead } from './unread.ts'
 
 type Head = Omit<PageAnswer, 'body'>
 type Options = {
@@ -15,11 +16,11 @@ type Options = {
   budget: RenderBudget
   /** Whether it is kept. Called once, with the head. */
   isKept(head: Head): boolean
-  /** A visitor who has not read a whole answer, and reads nothing for this time, is disconnected. */
-  patienceMs?: number
+  /** It is too large, or nothing more may be collected now: it is not kept. Called once at most. */
+  onOverflow(): void
+  /** A visitor who has not read what was collected, and reads nothing for this time, is disconnected. */
+  timeoutMs?: number
 }
-
-const PATIENCE_MS = 60_000
 
 /** Takes the place of a visitor's response (`Answering`). What is collected goes on without its visitor, and does not wait for one who is slow. */
 export class TeedAnswer extends Writable {
@@ -50,11 +51,12 @@ export class TeedAnswer extends Writable {
 
   writeHead(status: number, headers: OutgoingHttpHeaders): void {
     const { call, visitor, account, budget, isKept } = this.#options
+    const given = headers as PageAnswer['headers']
+    // A head that cannot be sent throws: then the visitor gets another answer, and nothing is collected.
+    if (!visitor.destroyed) sendHead(visitor, { id: String(visitor.getHeader(ID_HEADER)), call }, status, given)
     const collected = new CollectedAnswer(account, budget)
     collected.writeHead(status, headers)
-    const given = headers as PageAnswer['headers']
     if (isKept({ status, headers: given })) this.#collected = collected
-    if (!visitor.destroyed) sendHead(visitor, { id: String(visitor.getHeader(ID_HEADER)), call }, status, given)
     this.#hasHead = true
   }
 
@@ -80,13 +82,16 @@ export class TeedAnswer extends Writable {
     visitor.on('drain', go).on('close', go)
   }
 
-  /** What is too large goes on to its visitor alone. */
+  /** What is too large goes on to its visitor alone, who may not have read what was collected. */
   #collect(piece: Buffer): boolean {
     const collected = this.#collected!
     collected.write(piece)
     if (!collected.errored) return true
-    collected.release()
+    const { visitor, timeoutMs, onOverflow } = this.#options
     this.#collected = undefined
+    if (visitor.writableNeedDrain) onceRead(visitor, () => collected.release(), timeoutMs)
+    else collected.release()
+    onOverflow()
     return false
   }
 
@@ -116,16 +121,12 @@ export class TeedAnswer extends Writable {
   /** Returns the whole answer, where it was collected. `release` must be called afterwards: its bytes count until the visitor has them. */
   collected(): { answer: PageAnswer; release(): void } | undefined {
     const collected = this.#collected
+    const { visitor, timeoutMs } = this.#options
     if (collected === undefined || !this.writableFinished) return undefined
-    return { answer: collected.whole(), release: () => this.#releaseOnceRead() }
-  }
-
-  /** What a slow visitor has not read is in memory. */
-  #releaseOnceRead(): void {
-    const { visitor, patienceMs = PATIENCE_MS } = this.#options
-    if (visitor.destroyed || visitor.writableFinished) return void this.#drop()
-    visitor.once('close', () => this.#drop())
-    // A pair of streams has no timeout (src/sites/pictures/inner-request.ts).
-    if (typeof visitor.socket?.setTimeout === 'function') visitor.setTimeout(patienceMs, () => visitor.destroy())
+    const release = () => {
+      if (visitor.destroyed || visitor.writableFinished) collected.release()
+      else onceRead(visitor, () => collected.release(), timeoutMs)
+    }
+    return { answer: collected.whole(), release }
   }
 }

@@ -38,9 +38,9 @@ export type CacheOptions = {
   budgetBytes: number
   memoryBytes?: number
   fetch: FetchContent
-  onFault: (error: unknown) => void
+  onError: (error: unknown) => void
   /** Time limit for starting a fetch, and for each piece of the file. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 const TIMEOUT_MS = 30_000
@@ -69,7 +69,7 @@ export async function openContentCache(options: CacheOptions): Promise<ContentCa
   const state: State = {
     ...options,
     kept: await openKeptFiles(folder, budgetBytes, memoryBytes),
-    encoder: openEncoder(options.onFault),
+    encoder: openEncoder(options.onError),
     turns: createSemaphore({
       slots: FETCHES,
       canAcquire: (_, inUse, free) => inUse === 0 || (inUse < FETCHES_OF_ACCOUNT && free > FETCHES_OF_ACCOUNT),
@@ -96,7 +96,7 @@ export async function openContentCache(options: CacheOptions): Promise<ContentCa
     async encode(account, sha256, encoding) {
       const key = keyOf(account, sha256, encoding)
       if (state.withoutGain.has(key)) return
-      await encoder.run(account, key, () => makeForm(state, account, sha256, encoding))
+      await encoder.run(account, key, () => createForm(state, account, sha256, encoding))
     },
     used: kept.used,
     async close() {
@@ -154,9 +154,9 @@ async function arrivalOf(state: State, account: string, file: ContentFile): Prom
 }
 
 async function arrive(state: State, account: string, file: ContentFile, arrival: Arrival): Promise<Entry> {
-  const { turns, kept, patienceMs = TIMEOUT_MS } = state
+  const { turns, kept, timeoutMs = TIMEOUT_MS } = state
   const key = keyOf(account, file.sha256)
-  if (!(await turns.acquire(account, patienceMs))) throw new ContentUnavailable('busy', key)
+  if (!(await turns.acquire(account, timeoutMs))) throw new ContentUnavailable('busy', key)
   try {
     // If several requests found the file damaged, one may have fetched it already.
     const there = kept.get(key)
@@ -178,12 +178,12 @@ function fetchWhole(state: State, account: string, file: ContentFile): Promise<E
 }
 
 async function* fetched(state: State, account: string, file: ContentFile): AsyncGenerator<Buffer> {
-  const { fetch, closing, patienceMs = TIMEOUT_MS } = state
+  const { fetch, closing, timeoutMs = TIMEOUT_MS } = state
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, closing.signal])
   try {
     yield* withoutStalls(() => fetch(account, file, signal), {
-      mostMs: patienceMs,
+      maxMs: timeoutMs,
       signal: closing.signal,
       key: keyOf(account, file.sha256),
     })
@@ -193,7 +193,7 @@ async function* fetched(state: State, account: string, file: ContentFile): Async
 }
 
 /** Reads the plain form from disk, not memory, to detect a corruption that left the size unchanged. */
-async function makeForm(state: State, account: string, sha256: string, encoding: Encoding): Promise<void> {
+async function createForm(state: State, account: string, sha256: string, encoding: Encoding): Promise<void> {
   const { kept, withoutGain } = state
   const key = keyOf(account, sha256, encoding)
   const plain = kept.get(keyOf(account, sha256))
@@ -201,11 +201,11 @@ async function makeForm(state: State, account: string, sha256: string, encoding:
   const opened = await kept.openOnDisk(plain)
   if (opened === undefined) return
   const { size } = plain
-  const most = Math.floor(size * WORTH_KEEPING)
+  const max = Math.floor(size * WORTH_KEEPING)
   const read = verified(piecesOf(opened), { sha256, size, key: plain.key })
-  const encoded = encodePieces(read, encoding, { size, most })
+  const encoded = encodePieces(read, encoding, { size, max })
   try {
-    letGo(await kept.write(account, key, most, encoded.pieces, encoded.size))
+    letGo(await kept.write(account, key, max, encoded.pieces, encoded.size))
   } catch (error) {
     if (error instanceof NoGain) {
       if (withoutGain.size >= MAX_WITHOUT_GAIN) withoutGain.clear()

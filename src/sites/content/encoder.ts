@@ -18,11 +18,11 @@ const ENCODERS = {
 
 export class NoGain extends Error {}
 
-/** Yields the encoded pieces of a file and returns the byte count. Throws what the source throws, and NoGain above `most` bytes. */
+/** Yields the encoded pieces of a file and returns the byte count. Throws what the source throws, and NoGain above `max` bytes. */
 export function encodePieces(
   source: AsyncIterable<Buffer>,
   encoding: Encoding,
-  { size, most }: { size: number; most: number },
+  { size, max }: { size: number; max: number },
 ): { pieces: AsyncGenerator<Buffer>; size(): number } {
   let seen = 0
   async function* passing() {
@@ -31,7 +31,7 @@ export function encodePieces(
     pipeline(Readable.from(source, { objectMode: false }), encoder, () => {})
     for await (const piece of encoder as AsyncIterable<Buffer>) {
       seen += piece.length
-      if (seen > most) throw new NoGain()
+      if (seen > max) throw new NoGain()
       yield piece
     }
   }
@@ -45,8 +45,8 @@ export type Encoder = {
   close(): Promise<void>
 }
 
-/** Opens an encoder. `onFault` receives errors, since no request waits for the work. */
-export function openEncoder(onFault: (error: unknown) => void): Encoder {
+/** Opens an encoder. `onError` receives errors, since no request waits for the work. */
+export function openEncoder(onError: (error: unknown) => void): Encoder {
   const turns = createSemaphore({ slots: 1 })
   const running = new Map<string, Promise<void>>()
   let isClosed = false
@@ -55,7 +55,7 @@ export function openEncoder(onFault: (error: unknown) => void): Encoder {
     try {
       if (!isClosed) await work()
     } catch (error) {
-      onFault(error)
+      onError(error)
     } finally {
       turns.release(account)
     }

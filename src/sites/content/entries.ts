@@ -31,7 +31,7 @@ export type Entries = {
 const BLOCK = 4096
 
 /** Creates an index. */
-export function openEntries(budget: Space): Entries {
+export function createEntries(budget: Space): Entries {
   /** Least recently used first. */
   const entries = new Map<string, Entry>()
   const used: Space = { bytes: 0, files: 0 }

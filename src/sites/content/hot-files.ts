@@ -20,11 +20,11 @@ const MAX_LOOKED_AT = 64
 type Hot = { size: number; bytes: Promise<Buffer>; there?: Buffer; uses: number; isDropped: boolean }
 
 /** `files` in least-recently-used order. `held`: bytes of these files and of dropped files that are still lent. */
-type State = { files: Map<string, Hot>; held: number; mostBytes: number }
+type State = { files: Map<string, Hot>; held: number; maxBytes: number }
 
-/** Creates an in-memory cache. `mostBytes` includes files that are lent to slow visitors. */
-export function openHotFiles(mostBytes: number): HotFiles {
-  const state: State = { files: new Map(), held: 0, mostBytes }
+/** Creates an in-memory cache. `maxBytes` includes files that are lent to slow visitors. */
+export function createHotFiles(maxBytes: number): HotFiles {
+  const state: State = { files: new Map(), held: 0, maxBytes }
   const { files } = state
   return {
     drop: (key) => drop(state, key),
@@ -69,10 +69,10 @@ function add(state: State, key: string, size: number, read: () => Promise<Buffer
 function hasRoom(state: State, size: number): boolean {
   let looked = 0
   for (const [key, file] of state.files) {
-    if (state.held + size <= state.mostBytes || looked++ >= MAX_LOOKED_AT) break
+    if (state.held + size <= state.maxBytes || looked++ >= MAX_LOOKED_AT) break
     if (file.uses === 0) drop(state, key)
   }
-  return state.held + size <= state.mostBytes
+  return state.held + size <= state.maxBytes
 }
 
 function drop(state: State, key: string): void {

@@ -1,8 +1,8 @@
 /** Keeps the cache index and its directory consistent. docs/deploying-sites.md: File cache. */
 import { type CachedFile, type CacheFiles, openCacheFiles } from './cache-files.ts'
-import { type Entry, openEntries, type Room } from './entries.ts'
+import { createEntries, type Entry, type Room } from './entries.ts'
 import type { Space } from './eviction.ts'
-import { type HotFiles, MAX_HOT, openHotFiles } from './hot-files.ts'
+import { createHotFiles, type HotFiles, MAX_HOT } from './hot-files.ts'
 import { type OpenedFile, openEntry, openLent, readWhole } from './opened-file.ts'
 
 /** An index entry needs about 400 bytes of memory. */
@@ -18,20 +18,20 @@ export type KeptFiles = {
   openOnDisk(entry: Entry): Promise<OpenedFile | undefined>
   drop(entry: Entry): Promise<void>
   /**
-   * Writes a file of at most `most` bytes and adds it with one use held (`letGo` of opened-file.ts). Evicts files only when the
+   * Writes a file of at most `max` bytes and adds it with one use held (`letGo` of opened-file.ts). Evicts files only when the
    * first piece arrives, so a fetch that fails while the control plane is unavailable evicts nothing. `sizeOf` is called after
    * all pieces. Throws ContentUnavailable (`too_large`, `full`), usually before reading a piece, and errors of the pieces and the
    * disk.
    */
-  write(account: string, key: string, most: number, pieces: AsyncIterable<Buffer>, sizeOf: () => number): Promise<Entry>
+  write(account: string, key: string, max: number, pieces: AsyncIterable<Buffer>, sizeOf: () => number): Promise<Entry>
   used(): Space
 }
 
 /** Opens the directory with its files. `memoryBytes` limits small files in memory. Evicts the least recently used files above the budget. */
 export async function openKeptFiles(folder: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
   const files = openCacheFiles(folder)
-  const hot = openHotFiles(memoryBytes)
-  const entries = openEntries({ bytes: budgetBytes, files: MAX_FILES })
+  const hot = createHotFiles(memoryBytes)
+  const entries = createEntries({ bytes: budgetBytes, files: MAX_FILES })
   /** Removals run in order. Writes wait for them, so that a removal cannot delete a file that was added again. */
   let removals = Promise.resolve()
   const removeFiles = (removed: readonly CachedFile[]) => {
@@ -59,12 +59,12 @@ export async function openKeptFiles(folder: string, budgetBytes: number, memoryB
     drop,
     openOnDisk,
     open: (entry) => openHot(hot, entry, openOnDisk),
-    async write(account, key, most, pieces, sizeOf) {
-      entries.mustFit(most, key)
+    async write(account, key, max, pieces, sizeOf) {
+      entries.mustFit(max, key)
       let room: Room | undefined
       const makeRoom = async () => {
         if (room !== undefined) return
-        room = entries.reserve(most, key)
+        room = entries.reserve(max, key)
         await removeFiles(room.evicted)
       }
       try {

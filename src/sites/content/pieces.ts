@@ -20,11 +20,11 @@ export async function* verified(
   if (seen !== size || hash.digest('hex') !== sha256) throw new ContentUnavailable('mismatch', key)
 }
 
-/** `mostMs`: the longest pause between two pieces. `signal`: the sites server stops. */
-type Patience = { mostMs: number; signal: AbortSignal; key: string }
+/** `maxMs`: the longest pause between two pieces. `signal`: the sites server stops. */
+type StallLimit = { maxMs: number; signal: AbortSignal; key: string }
 
 /** Yields pieces while they arrive in time. Throws ContentUnavailable: `stalled`, `closed`, or `fetch` if the source fails. */
-export async function* withoutStalls(open: () => Promise<Pieces>, timeout: Patience): AsyncGenerator<Buffer> {
+export async function* withoutStalls(open: () => Promise<Pieces>, timeout: StallLimit): AsyncGenerator<Buffer> {
   const iterator = (await inTime(Promise.try(open), timeout))[Symbol.asyncIterator]()
   let isOver = false
   try {
@@ -43,11 +43,11 @@ export async function* withoutStalls(open: () => Promise<Pieces>, timeout: Patie
   }
 }
 
-async function inTime<T>(step: Promise<T>, { mostMs, signal, key }: Patience): Promise<T> {
+async function inTime<T>(step: Promise<T>, { maxMs, signal, key }: StallLimit): Promise<T> {
   const { promise: gaveUp, reject } = Promise.withResolvers<never>()
-  const giveUp = (why: 'stalled' | 'closed') => reject(new ContentUnavailable(why, key))
-  const timeout = setTimeout(giveUp, mostMs, 'stalled')
-  const close = () => giveUp('closed')
+  const abort = (why: 'stalled' | 'closed') => reject(new ContentUnavailable(why, key))
+  const timeout = setTimeout(abort, maxMs, 'stalled')
+  const close = () => abort('closed')
   signal.addEventListener('abort', close)
   if (signal.aborted) close()
   try {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { MAX_PURGE_TAG, MAX_PURGE_TAGS } from '../../delivery/protocol/purge-channel.ts'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import type { Frame } from '../../launcher/frames.ts'
+import type { Pace } from '../../platform/fairness/pace.ts'
 import { purgeOf } from '../../platform/verdict/cache-purges.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
@@ -14,7 +15,7 @@ import { createRenderBudget } from '../prerender/render-budget.ts'
 import { createDataEntries, DATA_BUDGET, type DataBudget, type DataEntries, type DataEntry, idOf } from './entries.ts'
 import { createProjectStates, type ProjectStates } from './project-states.ts'
 import { openPurging, type Purging } from './purging.ts'
-import { createDataServing, type DataOwner } from './serve.ts'
+import { createDataPace, createDataServing, type DataOwner, type ServedFrame } from './serve.ts'
 
 export type DataCache = {
   /** Serves a connection of a process of this owner. */
@@ -34,11 +35,12 @@ type Options = {
   log: Logger
   budget?: DataBudget
   now?: () => number
+  pace?: Pace
 }
 type State = { cache: ContentCache; entries: DataEntries; projects: ProjectStates; purging: Purging; now: () => number }
 
 /** Bytes of requests and answers on their way, in all and of one account. */
-const MOST_BYTES = 64 * 1024 ** 2
+const MAX_BYTES = 64 * 1024 ** 2
 const OF_ACCOUNT = 16 * 1024 ** 2
 /** Of one entry; one request may ask with more, those of its path. */
 const MAX_TAGS = 128
@@ -48,7 +50,7 @@ const MAX_TTL_SECONDS = 365 * 24 * 60 * 60
 
 /** Opens the data cache of a sites server, with the entries of its last stop. */
 export async function openDataCache(options: Options): Promise<DataCache> {
-  const { cache, folder, origin, token, log, budget = DATA_BUDGET, now = Date.now } = options
+  const { cache, folder, origin, token, log, budget = DATA_BUDGET, now = Date.now, pace = createDataPace() } = options
   const entries = createDataEntries(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
   const projects = createProjectStates(now)
   const purging = openPurging({ origin, token, log, onPurges: projects.learn })
@@ -58,13 +60,9 @@ export async function openDataCache(options: Options): Promise<DataCache> {
     return []
   })
   for (const entry of before) if (cache.has(entry.account, entry.body.digest)) entries.keep(entry)
-  const onWay = createRenderBudget(MOST_BYTES, OF_ACCOUNT)
+  const onWay = createRenderBudget(MAX_BYTES, OF_ACCOUNT)
   return {
-    serve: createDataServing(
-      (owner, frame) => answer(state, owner, frame),
-      onWay,
-      () => performance.now(),
-    ),
+    serve: createDataServing((owner, frame) => answer(state, owner, frame), onWay, pace),
     note: projects.note,
     take(lines) {
       projects.take(lines)
@@ -79,7 +77,7 @@ export async function openDataCache(options: Options): Promise<DataCache> {
   }
 }
 
-type Answer = { head: object; body?: Buffer }
+type Answer = ServedFrame
 type Head = Frame['head']
 
 async function answer(state: State, owner: DataOwner, { head, body }: Frame): Promise<Answer | undefined> {
@@ -112,8 +110,8 @@ function numberOf({ projects }: State, { projectId }: DataOwner): number {
   return projects.get(projectId)?.purges?.last ?? 0
 }
 
-function tagsIn(given: unknown, most: number, longest = MAX_PURGE_TAG): string[] {
-  const all = Array.isArray(given) ? given.slice(0, most) : []
+function tagsIn(given: unknown, max: number, longest = MAX_PURGE_TAG): string[] {
+  const all = Array.isArray(given) ? given.slice(0, max) : []
   return all.filter((tag): tag is string => typeof tag === 'string' && tag !== '' && tag.length <= longest)
 }
 
@@ -125,14 +123,16 @@ async function find(state: State, owner: DataOwner, id: string, tags: readonly s
   const entry = project === undefined || project.isDisabled ? undefined : entries.use(id)
   if (entry === undefined) return missing
   const made = { number: entry.number, tags: [...entry.tags, ...tags] }
+  const compared = made.tags.length
   const purged = project!.purges && purgeOf(project!.purges, made, owner.environment)
   const isOver = entry.expiresAt !== null && entry.expiresAt <= now()
   const value = isOver || purged === 'gone' ? undefined : await readBody(cache, entry)
   if (value === undefined) {
     entries.drop(entry)
-    return missing
+    return { ...missing, tags: compared }
   }
-  return { head: { ...missing.head, found: true, at: entry.at, stale: purged === 'stale' }, body: value }
+  const head = { ...missing.head, found: true, at: entry.at, stale: purged === 'stale' }
+  return { head, body: value, tags: compared }
 }
 
 /** Undefined where the file cache has evicted it. The control plane does not have it. */
@@ -190,5 +190,6 @@ function drop({ entries }: State, id: string): Answer {
 async function purge({ purging }: State, owner: DataOwner, { kind, tags: given }: Head): Promise<Answer> {
   const tags = tagsIn(given, MAX_PURGE_TAGS)
   if (tags.length === 0) return { head: { ok: true } }
-  return { head: { ok: await purging.purge(owner, kind === 'stale' ? 'stale' : 'gone', tags) } }
+  const isSent = await purging.purge(owner, kind === 'stale' ? 'stale' : 'gone', tags)
+  return { head: { ok: isSent }, tags: tags.length }
 }

@@ -59,6 +59,6 @@ export function createProjectStates(now: () => number): ProjectStates {
   }
 }
 
-function dropOldest(map: Map<string, unknown>, most: number): void {
-  if (map.size > most) for (const oldest of map.keys()) return void map.delete(oldest)
+function dropOldest(map: Map<string, unknown>, max: number): void {
+  if (map.size > max) for (const oldest of map.keys()) return void map.delete(oldest)
 }

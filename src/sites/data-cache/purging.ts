@@ -41,7 +41,7 @@ export function openPurging(options: PurgingOptions): Purging {
   const { origin, pauseMs = PAUSE_MS } = options
   const pool = new Pool(origin, { connections: AT_ONCE, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const stop = new AbortController()
-  const batches = openBatches(openSender(pool, options), () => sleep(pauseMs, undefined, { signal: stop.signal }))
+  const batches = createBatches(openSender(pool, options), () => sleep(pauseMs, undefined, { signal: stop.signal }))
   return {
     async purge(purger, kind, tags) {
       for (let left = TRIES; left > 0; left--) {
@@ -79,7 +79,7 @@ function openSender(pool: Pool, { token, log, onPurges }: PurgingOptions): SendR
 }
 
 /** Returns the batch of an environment that is not sent yet. */
-function openBatches(send: SendReport, pause: () => Promise<unknown>): (purger: Purger, kind: PurgeKind) => Batch {
+function createBatches(send: SendReport, pause: () => Promise<unknown>): (purger: Purger, kind: PurgeKind) => Batch {
   const waiting = new Map<string, Batch>()
   const ends = new Map<string, Promise<unknown>>()
   const run = async (key: string, { account, projectId, environment }: Purger, kind: PurgeKind, tags: Set<string>) => {

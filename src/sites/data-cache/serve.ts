@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createFrameReader, type Frame, frameBytes } from '../../launcher/frames.ts'
+import { createPace, type Pace } from '../../platform/fairness/pace.ts'
 import type { RenderBudget } from '../prerender/render-budget.ts'
-import { createPace } from './pace.ts'
 
 /** Whose data it is. `account`: whose files the deployment has. */
 export type DataOwner = { account: string; projectId: string; environment: string }
@@ -14,18 +14,26 @@ export const MAX_CONNECTIONS = 16
 const STALL_MS = 30_000
 /** A request is one, and so is each of these bytes of it and of its answer. */
 const UNIT_BYTES = 16 * 1024
+/** So is each of these tags, which are hashed to be compared with purges. */
+const UNIT_TAGS = 16
 /** Of an account in a second. */
 const UNITS = 2000
 
+/** `tags`: how many of them the answer took. */
+export type ServedFrame = { head: object; body?: Buffer; tags?: number }
 /** Answers one request. Undefined: it is not understood, and the connection ends. */
-export type AnswerFrame = (owner: DataOwner, frame: Frame) => Promise<{ head: object; body?: Buffer } | undefined>
+export type AnswerFrame = (owner: DataOwner, frame: Frame) => Promise<ServedFrame | undefined>
 
-type Pace = ReturnType<typeof createPace>
 type Means = { answer: AnswerFrame; budget: RenderBudget; pace: Pace }
 
+/** Creates the pace of the requests of accounts. */
+export function createDataPace(): Pace {
+  return createPace(UNITS, () => performance.now())
+}
+
 /** Creates what serves connections, within a budget of bytes on their way. */
-export function createDataServing(answer: AnswerFrame, budget: RenderBudget, now: () => number) {
-  const means: Means = { answer, budget, pace: createPace(UNITS, now) }
+export function createDataServing(answer: AnswerFrame, budget: RenderBudget, pace: Pace) {
+  const means: Means = { answer, budget, pace }
   return (socket: Socket, owner: DataOwner): void => serve(means, socket, owner)
 }
 
@@ -38,9 +46,9 @@ function serve(means: Means, socket: Socket, owner: DataOwner): void {
   const reader = createFrameReader(take)
   let isAnswering = false
   const respond = async (frame: Frame) => {
-    const { head, body } = (await means.answer(owner, frame)) ?? {}
+    const { head, body, tags } = (await means.answer(owner, frame)) ?? {}
     const isTaken = take(body?.length ?? 0)
-    const waitMs = charge()
+    const waitMs = charge(tags)
     if (head === undefined || !isTaken) return void socket.destroy()
     await send(socket, frameBytes(head, body))
     giveBack()
@@ -89,7 +97,7 @@ function holdFor({ budget, pace }: Means, account: string) {
       if (held > 0) budget.giveBack(account, held)
       held = 0
     },
-    charge: () => pace(account, 1 + held / UNIT_BYTES),
+    charge: (tags = 0) => pace(account, 1 + held / UNIT_BYTES + tags / UNIT_TAGS),
     debtMs: () => pace(account, 0),
   }
 }

@@ -1,7 +1,10 @@
 /** HTTP over connections that a function dials: it listens nowhere. docs/functions.md: Connections. */
 import type { Server, Socket } from 'node:net'
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import type { LauncherMessage, LauncherOrder } from '../../launcher/protocol.ts'
+import { readPaced } from '../../platform/fairness/pace.ts'
+import { unitsOf } from './log-lines.ts'
+import { type Owe, pacedPieces } from './pace/function-pace.ts'
 
 /** Requests of one process at the same time. */
 const MAX_REQUESTS = 256
@@ -14,14 +17,14 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 export type Connections = {
   /** Sends requests, each on a connection of its own at that time. */
-  pool: Pool
+  pool: Dispatcher
   order(order: LauncherOrder): void
   /** Closes all connections, and the socket. */
   close(): void
 }
 
-/** Accepts the connections of one process. The first carries messages, all others requests. */
-export function acceptConnections(server: Server, take: (message: LauncherMessage) => void): Connections {
+/** Accepts the connections of one process. The first carries messages, all others requests. `owe`: how many ms it waits after what came. */
+export function acceptConnections(server: Server, take: (message: LauncherMessage) => void, owe: Owe): Connections {
   const sockets = new Set<Socket>()
   const spare: Socket[] = []
   const wanted: ((socket: Socket) => void)[] = []
@@ -37,7 +40,7 @@ export function acceptConnections(server: Server, take: (message: LauncherMessag
     })
     if (channel === undefined) {
       channel = socket
-      return readMessages(socket, take)
+      return readMessages(socket, take, owe.text)
     }
     const next = wanted.shift()
     if (next !== undefined) next(socket)
@@ -61,7 +64,7 @@ export function acceptConnections(server: Server, take: (message: LauncherMessag
     },
   })
   return {
-    pool,
+    pool: pool.compose(pacedPieces(owe.pieces)),
     order,
     close() {
       server.close()
@@ -71,15 +74,17 @@ export function acceptConnections(server: Server, take: (message: LauncherMessag
   }
 }
 
-function readMessages(socket: Socket, take: (message: LauncherMessage) => void): void {
+function readMessages(socket: Socket, take: (message: LauncherMessage) => void, owe: Owe['text']): void {
   let held = ''
-  socket.setEncoding('utf8').on('data', (piece: string) => {
+  const read = (piece: string) => {
     const lines = (held + piece).split('\n')
     held = lines.pop()!
     const messages = lines.map(parsed)
-    if (held.length > MAX_MESSAGE || messages.includes(undefined)) return void socket.destroy()
-    for (const message of messages) take(message!)
-  })
+    if (held.length > MAX_MESSAGE || messages.includes(undefined)) socket.destroy()
+    else for (const message of messages) take(message!)
+    return unitsOf(lines.length, piece.length)
+  }
+  readPaced(socket, read, owe)
 }
 
 /** A function can write there what it likes. */

@@ -25,14 +25,14 @@ const MAX_LIST_BYTES = 16 * 1024 ** 2
 type Code = { folder: string; environment: Record<string, string>; bytes: number }
 type Entry = { placing: Promise<Code>; bytes: number; uses: number }
 
-/** Opens an empty directory, which the user of sandboxes may enter. `most`: bytes that are kept; what was used longest ago is removed, never what is in use. */
-export function openFunctionCode(cache: Pick<ContentCache, 'open'>, folder: string, most = MAX_BYTES): FunctionCode {
+/** Opens an empty directory, which the user of sandboxes may enter. `max`: bytes that are kept; what was used longest ago is removed, never what is in use. */
+export function openFunctionCode(cache: Pick<ContentCache, 'open'>, folder: string, max = MAX_BYTES): FunctionCode {
   const entries = new Map<string, Entry>()
   let made = 0
   const trim = () => {
     let bytes = entries.values().reduce((sum, one) => sum + one.bytes, 0)
     for (const [key, { uses, placing, bytes: own }] of entries) {
-      if (bytes <= most) return
+      if (bytes <= max) return
       if (uses > 0) continue
       entries.delete(key)
       bytes -= own
@@ -101,10 +101,10 @@ async function placeFiles(
   { files, links, environment }: FunctionFiles,
 ): Promise<Code> {
   const named = new Map(files.map((file) => [insideOf(folder, file.path), file]))
-  await makeFolder(folder)
+  await createDirectory(folder)
   const folders = new Set([folder])
   for (const path of [...named.keys(), ...links.map(({ path }) => insideOf(folder, path))])
-    await makeFolders(dirname(path), folders)
+    await createDirectories(dirname(path), folders)
   const rest = named.entries()
   let bytes = folders.size * BLOCK
   const worker = async () => {
@@ -125,15 +125,15 @@ function insideOf(folder: string, path: string): string {
   throw new Error(`the path ${JSON.stringify(path.slice(0, 200))} of a function leads out of it`)
 }
 
-async function makeFolders(folder: string, made: Set<string>): Promise<void> {
+async function createDirectories(folder: string, made: Set<string>): Promise<void> {
   if (made.has(folder)) return
-  await makeFolders(dirname(folder), made)
+  await createDirectories(dirname(folder), made)
   made.add(folder)
-  await makeFolder(folder)
+  await createDirectory(folder)
 }
 
 /** Readable for the user of the sandboxes, whatever the umask of the service. */
-async function makeFolder(folder: string): Promise<void> {
+async function createDirectory(folder: string): Promise<void> {
   await mkdir(folder)
   await chmod(folder, 0o755)
 }

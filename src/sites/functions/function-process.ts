@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { LauncherMessage, LauncherOptions } from '../../launcher/protocol.ts'
 import { randomText } from '../../platform/base/ids.ts'
+import { readPaced } from '../../platform/fairness/pace.ts'
 import { DEFAULT_LIMITS, type Network, type Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import type { Exit, Sandbox } from '../../sandbox/sandbox.ts'
@@ -14,6 +15,7 @@ import { acceptConnections, type Connections } from './connections.ts'
 import type { PlacedCode } from './function-code.ts'
 import { type FunctionSpec, memoryOf } from './function-spec.ts'
 import { type FunctionLine, readLines } from './log-lines.ts'
+import type { FunctionPace } from './pace/function-pace.ts'
 
 /** `folder`: what the sandbox must see of it; undefined where it is of the system. `program`: on the host. */
 export type NodeProgram = { folder: string | undefined; program: string }
@@ -31,6 +33,7 @@ export type ProcessMeans = {
   /** The directory of the launcher. */
   launcher: string
   serveData: DataCache['serve']
+  pace: FunctionPace
 }
 
 export type StartedProcess = {
@@ -51,10 +54,15 @@ export async function startProcess(means: ProcessMeans, start: Start, hooks: Hoo
   const data = await serveDataAt(dataSocketOf(socket), means, start.spec)
   const sandbox = means.createSandbox()
   try {
-    const connections = acceptConnections(server, hooks.onMessage)
+    const { account } = start.spec
+    const owe = {
+      text: (units: number) => means.pace.text(account, units),
+      pieces: (units: number) => means.pace.pieces(account, units),
+    }
+    const connections = acceptConnections(server, hooks.onMessage, owe)
     await sandbox.prepare()
     sandbox.start(policyOf(means, sandbox, start, socket))
-    readOutput(sandbox, hooks.onLine)
+    readOutput(sandbox, hooks.onLine, owe.text)
     const close = () => {
       connections.close()
       data.close()
@@ -136,10 +144,10 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
   }
 }
 
-function readOutput(sandbox: Sandbox, onLine: (line: FunctionLine) => void): void {
+function readOutput(sandbox: Sandbox, onLine: (line: FunctionLine) => void, owe: (units: number) => number): void {
   const lines = readLines(onLine)
-  const output = sandbox.output().setEncoding('utf8')
-  output.on('data', lines.write)
+  const output = sandbox.output()
+  readPaced(output, lines.write, owe)
   output.once('close', lines.end)
   output.on('error', () => {})
 }

@@ -5,7 +5,7 @@ import { ID_HEADER } from '../../launcher/protocol.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import type { FunctionLog } from '../logs/function-log.ts'
-import { FunctionFailure, named } from './faults.ts'
+import { FUNCTION_ERRORS, FunctionFailure, named } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
 import { type Answering, type FunctionCall, invoke, type Sent } from './invoke.ts'
 import type { FunctionLine } from './log-lines.ts'
@@ -22,7 +22,7 @@ type Exchange =
 type FunctionUse<T> = (lease: Lease, sent: Sent, signal: AbortSignal) => Promise<T>
 
 export type Functions = {
-  /** Answers by a function. Gives a failure where nothing was sent to the visitor yet; throws errors afterwards, and RoutingFault. */
+  /** Answers by a function. Gives a failure where nothing was sent to the visitor yet; throws errors afterwards, and RoutingError. */
   answer(request: FunctionRequest, exchange: Exchange): Promise<FunctionFailure | undefined>
   /** Asks a function without the visitor's body. Gives what `use` gives, a failure as `answer` does, or `gone` where the visitor left. */
   ask<T>(request: FunctionRequest, exchange: Exchange, use: FunctionUse<T>): Promise<T | FunctionFailure | 'gone'>
@@ -63,19 +63,23 @@ export function openFunctions(parts: FunctionParts): Functions {
   }
 }
 
-/** The log has each request once, with the status that its visitor got. */
+/** The log has each request once, with the status that its visitor got. Call the result where the function does not answer: perhaps no visitor waits. */
 function observe(
   { begin }: FunctionParts,
   { spec, call: { request } }: FunctionRequest,
   response: Answering,
   requestId: string,
-): void {
+): (failure: FunctionFailure) => void {
   const { method, host, path } = request
   const facts = { requestId, method: method.slice(0, 20), host: host.slice(0, 260), path: path.slice(0, 500) }
   const end = begin(spec.deploymentId, facts)
-  const onClose = () => end(response.headersSent ? response.statusCode : 0)
+  let failed = 0
+  const onClose = () => end(response.headersSent ? response.statusCode : failed)
   if (response.destroyed) onClose()
   else response.once('close', onClose)
+  return ({ code }) => {
+    failed = FUNCTION_ERRORS[code]
+  }
 }
 
 type Job<T> = FunctionRequest & { takesBody: boolean; use: FunctionUse<T> }
@@ -90,10 +94,8 @@ async function runWithin<T>(
   // A middleware and the function after it have one id.
   const given = response.getHeader(ID_HEADER)
   const id = given === undefined ? newRequestId() : String(given)
-  if (given === undefined) {
-    response.setHeader(ID_HEADER, id)
-    observe(parts, job, response, id)
-  }
+  if (given === undefined) response.setHeader(ID_HEADER, id)
+  const noteFailure = given === undefined ? observe(parts, job, response, id) : undefined
   try {
     return await onProcess(parts, slots, job, exchange, id)
   } catch (error) {
@@ -102,6 +104,7 @@ async function runWithin<T>(
     if (response.destroyed) return 'gone'
     const failure = named(job.spec, error)
     tell(parts, job.spec, id, failure)
+    noteFailure?.(failure)
     return failure
   }
 }

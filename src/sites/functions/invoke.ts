@@ -1,4 +1,5 @@
 /** One request to a function, and its answer to the visitor. docs/functions.md: Requests. */
+
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
 import type { Dispatcher } from 'undici'
@@ -7,6 +8,7 @@ import { CACHE_TAG_HEADER, FAULT_HEADER, ID_HEADER } from '../../launcher/protoc
 import type { Decision, Invocation } from '../router/decision.ts'
 import type { VisitorRequest } from '../router/request.ts'
 import { responseHeaders } from '../router/response-headers.ts'
+import { namesIn } from '../visitors/visit.ts'
 import { FunctionFailure } from './faults.ts'
 import type { Lease } from './processes.ts'
 
@@ -43,7 +45,7 @@ export type Sent = {
 
 /**
  * Sends a request to a process and its answer to the visitor. `signal` ends it: the visitor left, or its time is over. Throws FunctionFailure and
- * RoutingFault before anything is sent to the visitor, and any error afterwards.
+ * RoutingError before anything is sent to the visitor, and any error afterwards.
  */
 export async function invoke(lease: Lease, sent: Sent, response: Answering, signal: AbortSignal): Promise<void> {
   const body = sent.body === undefined ? null : Readable.from(sent.body, { objectMode: false })
@@ -94,7 +96,7 @@ function begin(
   }
 }
 
-/** Sends status and headers of a function to a visitor. Throws RoutingFault. */
+/** Sends status and headers of a function to a visitor. Throws RoutingError. */
 export function sendHead(
   response: Answering,
   sent: Pick<Sent, 'id' | 'call'>,
@@ -169,11 +171,7 @@ export function answerHeaders(
   { id, call }: Pick<Sent, 'id' | 'call'>,
   hasLength: boolean,
 ): Record<string, string | string[]> {
-  const listed = new Set(
-    String(connection ?? '')
-      .toLowerCase()
-      .split(/\s*,\s*/),
-  )
+  const listed = namesIn([connection ?? []].flat().join())
   const own = Object.entries(others).flatMap(([name, value]) => {
     if (value === undefined || MESSAGE_HEADERS.has(name) || listed.has(name) || FOR_CACHES.has(name)) return []
     return [{ name, value: [value].flat().join(', ') }]

@@ -7,10 +7,17 @@ export type FunctionLine = { stream: 'stdout' | 'stderr'; requestId: string; tex
 const MAX_LINE = 16 * 1024
 /** For a marked line: JSON may need six characters for one. */
 const MAX_HELD = 8 * MAX_LINE
+/** In time a line costs as much as these characters. */
+const CHARACTERS_OF_LINE = 64
 const ID = /^[\w:-]{0,100}$/
 
-/** Returns a reader of output, which calls `take` for each line. `end` is called at the end of the output. */
-export function readLines(take: (line: FunctionLine) => void): { write(text: string): void; end(): void } {
+/** Returns what so much text with so many lines costs. Pure. */
+export function unitsOf(lines: number, characters: number): number {
+  return lines + characters / CHARACTERS_OF_LINE
+}
+
+/** Returns a reader of output, which calls `take` for each line. `write` returns the units of the text. `end` is called at the end of the output. */
+export function readLines(take: (line: FunctionLine) => void): { write(text: string): number; end(): void } {
   let held = ''
   const end = () => {
     if (held !== '') take(readLine(held))
@@ -19,15 +26,17 @@ export function readLines(take: (line: FunctionLine) => void): { write(text: str
   return {
     end,
     write(text) {
-      let from = 0
+      let [from, lines] = [0, 0]
       for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
         held += text.slice(from, Math.min(at, from + MAX_HELD))
         take(readLine(held))
         held = ''
         from = at + 1
+        lines++
       }
       held += text.slice(from, from + MAX_HELD)
       if (held.length >= MAX_HELD) end()
+      return unitsOf(lines, text.length)
     },
   }
 }

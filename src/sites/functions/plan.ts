@@ -65,7 +65,7 @@ export function planProcesses(
     if (what === 'drain') draining.add(one.id)
     actions.push({ do: what, id: one.id })
   }
-  const room = openRoom(awake, draining, limits)
+  const room = createRoom(awake, draining, limits, now)
   const served = new Set(awake.filter(({ state }) => state === 'starting' || state === 'ready').map(({ key }) => key))
   for (const { key, account, waiting, failures } of demands) {
     if (waiting === 0 || served.has(key) || isBackedOff(failures, now)) continue
@@ -84,15 +84,24 @@ function upkeepOf(
   limits: ProcessLimits,
   now: number,
 ): 'drain' | 'kill' | undefined {
-  const isBusy = inFlight > 0 || (pending > 0 && now - usedAt < limits.pendingMs)
+  const isBusy = hasWork({ inFlight, pending, usedAt }, limits, now)
   if (state === 'starting') return now - since >= limits.startMs ? 'kill' : undefined
   if (state === 'ready') return !isBusy && now - usedAt >= limits.idleMs ? 'drain' : undefined
   if (isBusy) return undefined
   return now - Math.max(since, usedAt) >= limits.drainMs ? 'kill' : undefined
 }
 
-/** Counts places. A draining process has its place until it has ended. */
-function openRoom(awake: readonly ProcessFacts[], draining: Set<number>, limits: ProcessLimits) {
+/** Requests, or promises of `waitUntil` that may go on. */
+function hasWork(
+  { inFlight, pending, usedAt }: Pick<ProcessFacts, 'inFlight' | 'pending' | 'usedAt'>,
+  { pendingMs }: ProcessLimits,
+  now: number,
+): boolean {
+  return inFlight > 0 || (pending > 0 && now - usedAt < pendingMs)
+}
+
+/** Counts places. A draining process has its place until it has ended, which may be long after if it has work. */
+function createRoom(awake: readonly ProcessFacts[], draining: Set<number>, limits: ProcessLimits, now: number) {
   let all = awake.length
   const own = new Map<string, number>()
   for (const { account } of awake) own.set(account, (own.get(account) ?? 0) + 1)
@@ -110,7 +119,9 @@ function openRoom(awake: readonly ProcessFacts[], draining: Set<number>, limits:
     /** Of the account itself where it has its share, else of the account with the most. Undefined where a place is about to be free. */
     evict(account: string): number | undefined {
       const isOwn = isFull(account)
-      const leaving = awake.filter((one) => one.state === 'draining' || draining.has(one.id))
+      const leaving = awake.filter(
+        (one) => (one.state === 'draining' || draining.has(one.id)) && !hasWork(one, limits, now),
+      )
       if (leaving.some((one) => !isOwn || one.account === account)) return undefined
       const idle = awake.filter((one) => isIdle(one) && (!isOwn || one.account === account))
       const [first] = idle.sort((a, b) => countOf(b.account) - countOf(a.account) || a.usedAt - b.usedAt)

@@ -21,6 +21,7 @@ import { type NodeProgram, startProcess } from './function-process.ts'
 import type { FunctionSpec } from './function-spec.ts'
 import { type FunctionParts, type Functions, openFunctions } from './functions.ts'
 import type { FunctionLine } from './log-lines.ts'
+import { createFunctionPace, type FunctionPace } from './pace/function-pace.ts'
 import { openProcesses, type WaitLimits } from './processes.ts'
 
 /** `folder`: entered by the user of sandboxes. `node`: the program for a runtime such as `nodejs22.x`. */
@@ -32,6 +33,7 @@ export type FunctionOptions = {
   processes: number | undefined
   node(runtime: string): Promise<NodeProgram>
   limits?: Partial<WaitLimits>
+  pace?: FunctionPace
 }
 
 type Sources = {
@@ -44,8 +46,6 @@ type Sources = {
 }
 
 const MIB = 1024 ** 2
-/** Forms of secrets in lines. The pattern is compiled on the event loop: 1,000 secrets take some 60 ms, once for each process. */
-const MAX_MASKS = 1500
 /** What a small function takes. */
 const MEMORY_OF_ONE = 64 * MIB
 const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
@@ -58,11 +58,11 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const { log, cache } = sources
   const { runs, sockets } = await openFolders(options.folder)
   const own = await createRunDirectory(runs)
-  const { runAs, network } = options
+  const { runAs, network, pace = createFunctionPace() } = options
   const launcher = await placeLauncher(join(own, 'launcher'))
   const createOne = () => createSandbox(options.kind, runs, runAs)
-  const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve }
-  const code = openFunctionCode(cache, await makeFolder(join(own, 'code')))
+  const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
+  const code = openFunctionCode(cache, await createDirectory(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
   const lines = openFunctionLog(sources.controlPlane, sources.token, log)
   const writeLine = lineWriter(lines, log)
@@ -70,7 +70,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
     const [{ env, masked }, node] = await Promise.all([environments.get(spec.deploymentId), nodeOf(options, spec)])
     const placed = await code.place(spec.account, spec.bundle.files)
     const secrets = masked.map((key) => env[key] ?? '')
-    const { mask } = createMasks(secrets, MAX_MASKS)
+    const { mask } = createMasks(secrets)
     const onLine = (line: FunctionLine) => writeLine(spec, line, mask)
     const hooks = { onMessage: take, onLine }
     try {
@@ -113,8 +113,8 @@ function lineWriter(lines: FunctionLog, log: Logger) {
 }
 
 function limitsOf({ processes, limits }: FunctionOptions): WaitLimits {
-  const most = processes ?? Math.max(4, Math.floor(freemem() / MEMORY_OF_ONE))
-  return { ...LIMITS, processes: most, ofAccount: Math.max(2, Math.ceil(most / 2)), ...limits }
+  const max = processes ?? Math.max(4, Math.floor(freemem() / MEMORY_OF_ONE))
+  return { ...LIMITS, processes: max, ofAccount: Math.max(2, Math.ceil(max / 2)), ...limits }
 }
 
 async function nodeOf({ node }: FunctionOptions, { bundle }: FunctionSpec): Promise<NodeProgram> {
@@ -156,14 +156,14 @@ async function removeDeadSockets(folder: string): Promise<void> {
 }
 
 /** Whatever the umask of the service. */
-async function makeFolder(folder: string): Promise<string> {
+async function createDirectory(folder: string): Promise<string> {
   await mkdir(folder)
   await chmod(folder, 0o755)
   return folder
 }
 
 async function placeLauncher(folder: string): Promise<string> {
-  await makeFolder(folder)
+  await createDirectory(folder)
   for (const [name, text] of Object.entries(launcherModules())) {
     writeFileAtomically(join(folder, name), text)
     await chmod(join(folder, name), 0o444)

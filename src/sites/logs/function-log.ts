@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { LOGS_PATH, MAX_LOG_BYTES, MAX_LOG_LINES } from '../../delivery/protocol/log-report.ts'
 import type { FunctionLine } from '../functions/log-lines.ts'
 import { openSending, type Told } from '../usage/sending.ts'
-import { openLineBuffer, type RequestFacts } from './line-buffer.ts'
+import { createLineBuffer, type RequestFacts } from './line-buffer.ts'
 
 export type FunctionLog = {
   /** `mask`: hides secrets in the text. */
@@ -21,12 +21,12 @@ const TEXT_BYTES = MAX_LOG_BYTES / 6 - 64 * 1024
 
 /** Starts to report to the control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
 export function openFunctionLog(origin: string, token: string, log: Logger, periodMs = PERIOD_MS): FunctionLog {
-  const buffer = openLineBuffer()
+  const buffer = createLineBuffer()
   const next = () => {
     const lines = buffer.take(MAX_LOG_LINES, TEXT_BYTES)
     return lines.length === 0 ? undefined : { lines }
   }
-  const sending = openSending({ origin, token, path: LOGS_PATH, next, told: openTelling(log) })
+  const sending = openSending({ origin, token, path: LOGS_PATH, next, told: createTelling(log) })
   const timer = setInterval(() => void sending.send(), periodMs)
   return {
     write: (deploymentId, { stream, requestId, text }, mask) =>
@@ -41,7 +41,7 @@ export function openFunctionLog(origin: string, token: string, log: Logger, peri
 }
 
 /** Logs each problem once until it is resolved. */
-function openTelling(log: Logger): Told {
+function createTelling(log: Logger): Told {
   let isAway = false
   return {
     taken() {

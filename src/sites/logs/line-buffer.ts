@@ -21,8 +21,8 @@ export type LineBuffer = {
   add(deploymentId: string, line: Written, mask?: Mask): void
   /** Notes a request. Call the result with its status: 0 for a visitor who left. */
   begin(deploymentId: string, facts: RequestFacts): (status: number) => void
-  /** Removes and returns the oldest lines: at most `most`, with at most `bytes` of text. */
-  take(most: number, bytes: number): LogLine[]
+  /** Removes and returns the oldest lines: at most `max`, with at most `bytes` of text. */
+  take(max: number, bytes: number): LogLine[]
 }
 
 /** Facts change until the answer: a line that is taken later has its status. */
@@ -35,9 +35,9 @@ const UNKNOWN = { method: '', host: '', path: '', status: 0, lines: 0 }
 type Bounds = Readonly<Record<keyof typeof LOG_BOUNDS, number>>
 
 /** Creates a buffer. */
-export function openLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): LineBuffer {
+export function createLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): LineBuffer {
   const running = new Map<string, Running>()
-  const { keep, take } = openKept(bounds, now)
+  const { keep, take } = createKept(bounds, now)
   return {
     add(deploymentId, { level, text, requestId }, mask) {
       const of = running.get(`${deploymentId} ${requestId}`) ?? { ...UNKNOWN, requestId }
@@ -53,12 +53,12 @@ export function openLineBuffer(bounds: Bounds = LOG_BOUNDS, now = Date.now): Lin
         if (of.lines === 0) keep(deploymentId, status >= 500 ? 'error' : 'info', '', of)
       }
     },
-    take: (most, bytes) => take(most, bytes).map(lineOf),
+    take: (max, bytes) => take(max, bytes).map(lineOf),
   }
 }
 
 /** Lines within the bounds, and how many of each deployment were not. */
-function openKept(bounds: Bounds, now: () => number) {
+function createKept(bounds: Bounds, now: () => number) {
   const minutes = new Map<string, Minute>()
   const minuteNow = () => Math.floor(now() / 60_000)
   let lines: Held[] = []
@@ -88,11 +88,11 @@ function openKept(bounds: Bounds, now: () => number) {
       // Masking costs more than counting, so a flood is not masked.
       push({ deploymentId, level, text: mask(text), of })
     },
-    take(most: number, bytes: number): Held[] {
+    take(max: number, bytes: number): Held[] {
       // A warning waits for its place as lines do.
       if (held < bounds.heldBytes) reportDropped()
       let [count, size] = [0, 0]
-      while (count < lines.length && count < most && (count === 0 || size + sizeOf(lines[count]!.text) <= bytes))
+      while (count < lines.length && count < max && (count === 0 || size + sizeOf(lines[count]!.text) <= bytes))
         size += sizeOf(lines[count++]!.text)
       const taken = lines.slice(0, count)
       lines = lines.slice(count)

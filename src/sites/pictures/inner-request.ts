@@ -18,7 +18,7 @@ export type AskSelf = <T>(
 const NOBODY = '127.0.0.1'
 
 /** Requests come in by a pair of streams, so that no connection from outside can be taken for one. */
-export function openInnerRequests(answer: (raw: IncomingMessage, response: CountedResponse) => void): AskSelf {
+export function createInnerRequests(answer: (raw: IncomingMessage, response: CountedResponse) => void): AskSelf {
   const { createServer, request } = process.getBuiltinModule('node:http')
   const server = createServer({ ServerResponse: CountedResponse, requestTimeout: 0 }, answer)
   return async ({ isSecure, host, path, headers }, signal, take) => {

@@ -103,7 +103,7 @@ async function make(state: State, order: PictureOrder, before: Page | undefined)
   const source = await sources.get(order.located, order)
   try {
     const isSame = before !== undefined && before.source === source.digest && !isOriginal(before)
-    const made = isSame ? before : await makeOf(state, order, source)
+    const made = isSame ? before : await createPicture(state, order, source)
     const page: Page = { ...made, number: order.number, at, ...lifetimeOf(order, source, made, at) }
     pages.keep(page)
     return page
@@ -118,7 +118,7 @@ function isOriginal({ headers }: Pick<Page, 'headers'>): boolean {
 
 type Content = Omit<Page, 'at' | 'number' | 'freshUntil' | 'staleUntil'>
 
-async function makeOf(state: State, order: PictureOrder, source: Source): Promise<Content> {
+async function createPicture(state: State, order: PictureOrder, source: Source): Promise<Content> {
   const { key, account, owner, located } = order
   const { bytes, contentType, isOriginal } = await contentOf(state, order, source)
   const caching = { name: 'cache-control', value: browserCaching(source.caching) }
@@ -168,12 +168,12 @@ async function contentOf(state: State, order: PictureOrder, { bytes }: Source): 
   if (isSvg(type) && !order.picture.allowsSvg) throw notValid('"url" parameter is valid but image type is not allowed')
   const asIs = { bytes, contentType: type.type, isOriginal: false }
   if (!type.made) return asIs
-  const made = await makeInTurn(state, order, bytes)
+  const made = await createInTurn(state, order, bytes)
   if (made === undefined) return { ...asIs, isOriginal: true }
   return made === 'asIs' ? asIs : { bytes: made.bytes, contentType: made.type, isOriginal: false }
 }
 
-async function makeInTurn(
+async function createInTurn(
   { sandbox, turns, log }: State,
   { account, asker, picture, format }: PictureOrder,
   bytes: Buffer,

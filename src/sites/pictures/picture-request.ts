@@ -81,13 +81,12 @@ export function pictureOf(ready: ReadyImages, search: string): AskedPicture {
 }
 
 /** Returns a whole number from 1 on, or the end of a sentence about it. */
-function numberOf(given: string[], allowed: readonly number[] | undefined, most: number): number | string {
+function numberOf(given: string[], allowed: readonly number[] | undefined, max: number): number | string {
   const [text = ''] = given
   if (text === '') return 'is required'
   if (given.length > 1) return 'cannot be an array'
   const number = /^[1-9]\d*$/.test(text) && text.length <= MAX_DIGITS ? Number(text) : 0
-  if (number === 0 || number > most)
-    return `must be an integer ${most === 100 ? 'between 1 and 100' : 'greater than 0'}`
+  if (number === 0 || number > max) return `must be an integer ${max === 100 ? 'between 1 and 100' : 'greater than 0'}`
   return allowed === undefined || allowed.includes(number) ? number : `of ${number} is not allowed`
 }
 
@@ -151,6 +150,6 @@ export function formatFor(accept: string | undefined, formats: readonly string[]
     weights.set(type, weight === undefined ? 1 : Number(weight.slice(2)) || 0)
   }
   const weightOf = (format: string) => weights.get(format) ?? 0
-  const [best] = formats.filter((format) => weightOf(format) > 0).sort((one, other) => weightOf(other) - weightOf(one))
+  const [best] = formats.filter((format) => weightOf(format) > 0).sort((a, b) => weightOf(b) - weightOf(a))
   return best
 }

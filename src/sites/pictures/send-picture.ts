@@ -47,12 +47,12 @@ function rulesFor(page: Page, sending: Sending): Rules {
   const { rules, cached, located } = sending
   const before = MADE.get(page)
   if (before?.rules === rules && before.cached === cached && before.located === located) return before.made
-  const made = makeRules(page, sending)
+  const made = createRules(page, sending)
   MADE.set(page, { rules, cached, located, made })
   return made
 }
 
-function makeRules(page: Page, { picture, located, rules, cached }: Sending): Rules {
+function createRules(page: Page, { picture, located, rules, cached }: Sending): Rules {
   const own = [
     ...(located.kind === 'file' ? [{ name: 'cache-control', value: browserCaching(located.caching) }] : []),
     ...page.headers,

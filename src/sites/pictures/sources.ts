@@ -36,7 +36,7 @@ const AT_ONCE = 32
 const OF_ACCOUNT = 8
 const WAIT_MS = 10_000
 /** Bytes of sources in memory, in all and of one account. */
-const MOST_BYTES = 128 * MIB
+const MAX_BYTES = 128 * MIB
 const BYTES_OF_ACCOUNT = 64 * MIB
 /** For a whole source: of another server, and of a function of the deployment. */
 const REMOTE_MS = 15_000
@@ -49,7 +49,7 @@ export function openSources(means: Means): Sources {
   const state = {
     ...means,
     slots: createSharedSlots({ slots: AT_ONCE, ofOwner: OF_ACCOUNT }),
-    budget: createRenderBudget(MOST_BYTES, BYTES_OF_ACCOUNT),
+    budget: createRenderBudget(MAX_BYTES, BYTES_OF_ACCOUNT),
   }
   return {
     async get(located, { account, asker }) {

@@ -1,7 +1,7 @@
 /** Collects the answer of a function in memory, within a budget. docs/prerendering.md: Rendering. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import { Writable } from 'node:stream'
-import { FunctionFailure } from '../functions/faults.ts'
+import { FUNCTION_ERRORS, FunctionFailure } from '../functions/faults.ts'
 import type { PageAnswer } from './keeping.ts'
 import type { RenderBudget } from './render-budget.ts'
 
@@ -49,7 +49,7 @@ export class CollectedAnswer extends Writable {
     if (failure === undefined) {
       this.#bytes = size
       this.#pieces.push(piece)
-    }
+    } else this.statusCode = FUNCTION_ERRORS[failure.code]
     done(failure)
   }
 
@@ -67,8 +67,10 @@ export class CollectedAnswer extends Writable {
     return { ...this.#head, body: Buffer.concat(this.#pieces, this.#bytes) }
   }
 
-  /** The answer is needed no more. */
+  /** The answer is needed no more, or does not come. */
   release(): void {
+    // Its request in the log of the function ends with it.
+    this.destroy()
     if (this.#bytes > 0) this.#budget.giveBack(this.#account, this.#bytes)
     this.#bytes = 0
   }

@@ -1,6 +1,6 @@
 /** What a prerendered page is asked with. Its key is made of all of it, so no visitor can choose a page for others. docs/prerendering.md: Key. */
 import { createHash } from 'node:crypto'
-import { mayChange } from '../../delivery/protocol/message-headers.ts'
+import { canChange } from '../../delivery/protocol/message-headers.ts'
 import type { Prerender } from '../../delivery/protocol/routing-manifest.ts'
 import type { Decision } from '../router/decision.ts'
 import { withoutSecrets } from '../router/destination.ts'
@@ -43,7 +43,7 @@ export function pageRequestOf(
   )
   const given = new Map(invocation.headers ?? request.headers)
   const own = (prerender.allowHeader ?? []).flatMap((name) => {
-    const value = OF_THE_PLATFORM.has(name) || !mayChange(name) ? undefined : given.get(name)
+    const value = OF_THE_PLATFORM.has(name) || !canChange(name) ? undefined : given.get(name)
     return value === undefined ? [] : [[name, value] as const]
   })
   const search = query.length === 0 ? '' : `?${textOf(query)}`

@@ -221,7 +221,7 @@ function isPersonal({ personal, now }: State, { asked }: PageOrder): boolean {
 }
 
 async function give(
-  { cache, now }: State,
+  { cache, renderings, now }: State,
   order: PageOrder,
   { answer: rendered, page }: Rendered,
   cached: CacheState,
@@ -230,6 +230,7 @@ async function give(
   if (page !== undefined && cache.has(page.account, page.body.digest))
     return await sendPage(cache, page, order, cached, exchange, now())
   sendRendered(rendered, order, cached, exchange)
+  renderings.countUnread(order, rendered.body.length, exchange.response)
 }
 
 function keepFirst(state: State, order: PageOrder): Page | undefined {

@@ -7,13 +7,13 @@ export type RenderBudget = {
 }
 
 /** Creates a budget. No account has more than it leaves to others, so that a few of them cannot take all. */
-export function createRenderBudget(mostBytes: number, ofAccount: number): RenderBudget {
+export function createRenderBudget(maxBytes: number, ofAccount: number): RenderBudget {
   const held = new Map<string, number>()
   let total = 0
   return {
     take(account, bytes) {
       const own = (held.get(account) ?? 0) + bytes
-      if (own > ofAccount || own > mostBytes - total - bytes) return false
+      if (own > ofAccount || own > maxBytes - total - bytes) return false
       held.set(account, own)
       total += bytes
       return true

@@ -1,6 +1,8 @@
 /** Renders pages by their function: one at a time of each, for all who wait for it. docs/prerendering.md: Rendering. */
 import { createHash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { type CachePurges, lastPurgeOf } from '../../platform/verdict/cache-purges.ts'
+import { countUnread } from '../answers/unread.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { FunctionFailure } from '../functions/faults.ts'
@@ -34,6 +36,8 @@ export type Renderings = {
   renew(order: PageOrder, headers: Record<string, string>): Promise<Rendered>
   /** What is being rendered for these keys is given to those who wait, and not kept. */
   outdate(isOutdated: (key: string) => boolean): void
+  /** Counts a page that was just sent, and is not kept, as long as its visitor has not read it. */
+  countUnread(order: PageOrder, bytes: number, visitor: ServerResponse): void
 }
 
 /** `number`: of the last purge when it began. */
@@ -41,13 +45,13 @@ type Running = { rendered: Promise<Rendered>; isOutdated: boolean; number: numbe
 type Means = { functions: Pick<Functions, 'answer'>; cache: ContentCache; pages: Pages; now: () => number }
 type State = Means & { running: Map<string, Running>; budget: ReturnType<typeof createRenderBudget> }
 
-/** Bytes of pages that are being rendered, in all and of one account. */
-const MOST_BYTES = 128 * 1024 ** 2
+/** Bytes of pages that are being rendered or that their visitor has not read, in all and of one account. */
+const MAX_BYTES = 128 * 1024 ** 2
 const OF_ACCOUNT = 32 * 1024 ** 2
 
 /** Creates the table of renderings. */
 export function createRenderings(means: Means): Renderings {
-  const state: State = { ...means, running: new Map(), budget: createRenderBudget(MOST_BYTES, OF_ACCOUNT) }
+  const state: State = { ...means, running: new Map(), budget: createRenderBudget(MAX_BYTES, OF_ACCOUNT) }
   const { running } = state
   return {
     isRunning: (order) => (running.get(order.asked.key)?.number ?? -1) >= numberOf(order),
@@ -70,6 +74,7 @@ export function createRenderings(means: Means): Renderings {
         running.delete(key)
       }
     },
+    countUnread: ({ spec }, bytes, visitor) => countUnread(visitor, state.budget, spec.account, bytes),
   }
 }
 

@@ -6,10 +6,10 @@ const MAX_WRITTEN = 256 * 1024
 const MAX_PATH = 16 * 1024
 
 /** The rules of a deployment exceed a limit. */
-export class RoutingFault extends Error {
+export class RoutingError extends Error {
   readonly code: 'INFINITE_LOOP_DETECTED' | 'ROUTING_TOO_LARGE' | 'ROUTER_EXTERNAL_TARGET_ERROR'
 
-  constructor(code: RoutingFault['code']) {
+  constructor(code: RoutingError['code']) {
     super(code)
     this.code = code
   }
@@ -25,7 +25,7 @@ export function capturesOf(match: RegExpExecArray): Captures {
 
 const PLACEHOLDER = /\$(?:([0-9]+|[A-Za-z_][A-Za-z0-9_]*)|\{([^{}]+)\})/g
 
-/** Inserts captures once; they cannot contain placeholders. Unknown names become empty. Throws `RoutingFault` above the write limit. */
+/** Inserts captures once; they cannot contain placeholders. Unknown names become empty. Throws `RoutingError` above the write limit. */
 export function substitute(routing: Routing, template: string, captures: Captures): string {
   if (!template.includes('$')) return charge(routing, template)
   let text = ''
@@ -34,14 +34,14 @@ export function substitute(routing: Routing, template: string, captures: Capture
     text += template.slice(end, found.index)
     text += found[1] === undefined ? (captures.get(found[2]!) ?? '') : captureNamed(found[1], captures)
     end = found.index + found[0].length
-    if (text.length > MAX_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
+    if (text.length > MAX_WRITTEN) throw new RoutingError('ROUTING_TOO_LARGE')
   }
   return charge(routing, text + template.slice(end))
 }
 
 function charge(routing: Routing, text: string): string {
   routing.written += text.length
-  if (routing.written > MAX_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (routing.written > MAX_WRITTEN) throw new RoutingError('ROUTING_TOO_LARGE')
   return text
 }
 
@@ -64,7 +64,7 @@ export function applyDestination(routing: Routing, dest: string, captures: Captu
   const question = target.indexOf('?')
   if (question >= 0) overrideQuery(routing, [...new URLSearchParams(target.slice(question + 1))])
   const path = `/${question >= 0 ? target.slice(0, question) : target}`.replace(/\/{2,}/g, '/')
-  if (path.length > MAX_PATH) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (path.length > MAX_PATH) throw new RoutingError('ROUTING_TOO_LARGE')
   routing.path = path
   return undefined
 }
@@ -95,7 +95,7 @@ export function locationOf(template: string, location: string): string {
 
 /** TABLE query parameters that open a protected site. Berth sends them to no other server. */
 const OF_PROTECTION = ['x-vercel-protection-bypass', 'x-vercel-set-bypass-cookie']
-const SHORTEST = Math.min(...OF_PROTECTION.map((name) => name.length))
+const MIN_LENGTH = Math.min(...OF_PROTECTION.map((name) => name.length))
 
 /** Removes protection secrets from a query, however they are encoded. The rest stays byte for byte. */
 export function withoutSecrets(search: string): string {
@@ -108,5 +108,5 @@ export function withoutSecrets(search: string): string {
 
 function isOfProtection(name: string): boolean {
   // Decoding never makes a name longer. Parsers ignore a question mark before the first name.
-  return name.length >= SHORTEST && OF_PROTECTION.includes(decoded(name).replace(/^\?/, ''))
+  return name.length >= MIN_LENGTH && OF_PROTECTION.includes(decoded(name).replace(/^\?/, ''))
 }

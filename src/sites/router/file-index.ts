@@ -1,10 +1,12 @@
 /** Finds the output of a deployment for a path in memory. The router never queries a file system. */
+
 import type {
   FunctionBundle,
   FunctionPath,
   RoutingManifest,
   StaticFile,
 } from '../../delivery/protocol/routing-manifest.ts'
+import { withoutTrailing } from '../../platform/base/text.ts'
 import type { FolderList } from './decision.ts'
 import { decoded } from './request.ts'
 
@@ -39,10 +41,10 @@ export function indexFiles({ files, functions, functionPaths }: RoutingManifest)
     find(path) {
       const name = nameOf(path)
       if (name.includes('\0')) return undefined
-      const base = withoutTrailingSlashes(name)
+      const base = withoutTrailing(name, '/')
       return entries.get(name) ?? entries.get(path) ?? entries.get(base) ?? entries.get(`${base}/`) ?? indexes.get(base)
     },
-    listFolder: (path) => listFolder(files, withoutTrailingSlashes(nameOf(path))),
+    listFolder: (path) => listFolder(files, withoutTrailing(nameOf(path), '/')),
     functionOf(name) {
       const entry = entries.get(name.startsWith('/') ? name : `/${name}`)
       return entry?.kind === 'function' ? entry.bundle : undefined
@@ -93,11 +95,4 @@ function folderIndexes(entries: Map<string, Entry>): Map<string, Entry> {
 function rank(name: string): string {
   if (name === 'index') return '0'
   return name === 'index.html' ? '1' : `2${name}`
-}
-
-/** Removes trailing slashes: `/a//` becomes `/a`, and the root becomes empty. A loop, because `/\/+$/` takes quadratic time. */
-export function withoutTrailingSlashes(path: string): string {
-  let end = path.length
-  while (end > 0 && path[end - 1] === '/') end--
-  return path.slice(0, end)
 }

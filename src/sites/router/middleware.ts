@@ -1,7 +1,7 @@
 /** Interprets the response of a middleware. The headers are those that `@vercel/functions` and Next.js send. */
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import type { Decision, Pair, Routing } from './decision.ts'
-import { headerValue, RoutingFault } from './destination.ts'
+import { headerValue, RoutingError } from './destination.ts'
 import { routedOf, searchOf, setQuery } from './request.ts'
 
 /** The response without its body. Headers have lower-case names and keep their order. */
@@ -59,7 +59,7 @@ function isOfThePlatform(name: string): boolean {
 function applyRewrite(routing: Routing, rewrite: string): Decision | undefined {
   const here = URL.parse(`http://${routing.host}/`)
   const target = URL.parse(rewrite, here?.href)
-  if (target === null || !/^https?:$/.test(target.protocol)) throw new RoutingFault('ROUTER_EXTERNAL_TARGET_ERROR')
+  if (target === null || !/^https?:$/.test(target.protocol)) throw new RoutingError('ROUTER_EXTERNAL_TARGET_ERROR')
   if (target.hostname !== here?.hostname) {
     return { ...routedOf(routing), kind: 'proxy', url: target.href, request: forwardedOf(routing) }
   }

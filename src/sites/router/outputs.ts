@@ -1,11 +1,12 @@
 /** Turns a path into a decision: the indexed output with the rules of the phase `hit`, or an error page. */
+
 import type { Prerender } from '../../delivery/protocol/routing-manifest.ts'
+import { withoutTrailing } from '../../platform/base/text.ts'
 import { IMAGE_PATHS, pictureOf } from '../pictures/picture-request.ts'
 import { conditionsHold, type ReadyCondition } from './conditions.ts'
 import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
-import { applyDestination, RoutingFault } from './destination.ts'
+import { applyDestination, RoutingError } from './destination.ts'
 import type { Entry } from './file-index.ts'
-import { withoutTrailingSlashes } from './file-index.ts'
 import { routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
 import { readyCondition, type Site } from './site.ts'
@@ -13,14 +14,14 @@ import { readyCondition, type Site } from './site.ts'
 /** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
 
-/** Returns the decision for the current path. Throws `RoutingFault` above the lookup limit. */
+/** Returns the decision for the current path. Throws `RoutingError` above the lookup limit. */
 export function lookUp(site: Site, routing: Routing): Decision | undefined {
-  if (site.images !== undefined && IMAGE_PATHS.has(withoutTrailingSlashes(routing.path))) {
+  if (site.images !== undefined && IMAGE_PATHS.has(withoutTrailing(routing.path, '/'))) {
     const routed = routedOf(routing)
     const reusable = routed.reusable && !routing.queryChanged
     return { ...routed, reusable, kind: 'image', picture: pictureOf(site.images, searchOf(routing)) }
   }
-  if (++routing.lookups > MAX_LOOKUPS) throw new RoutingFault('INFINITE_LOOP_DETECTED')
+  if (++routing.lookups > MAX_LOOKUPS) throw new RoutingError('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)
   return entry && decisionOf(site, routing, entry, routing.status)
 }
@@ -83,7 +84,7 @@ export function errorPage(site: Site, routing: Routing, status: number, code: Er
 /** The rules of the phase `hit` set headers, but change neither path nor status. */
 function applyHit(site: Site, routing: Routing): void {
   const { path } = routing
-  routing.path = withoutTrailingSlashes(path) || '/'
+  routing.path = withoutTrailing(path, '/') || '/'
   for (const route of site.phases.hit) {
     const captures = matchOf(site, routing, route)
     if (captures === undefined) continue

@@ -4,7 +4,7 @@
  */
 import type { Phase } from '../../delivery/protocol/routing-manifest.ts'
 import type { Captures, Decision, MiddlewareState, Routing } from './decision.ts'
-import { applyDestination, RoutingFault, withoutSecrets } from './destination.ts'
+import { applyDestination, RoutingError, withoutSecrets } from './destination.ts'
 import { localeRedirect } from './locale.ts'
 import { applyAnswer, forwardedOf, type MiddlewareAnswer } from './middleware.ts'
 import { errorPage, listFolder, lookUp } from './outputs.ts'
@@ -45,7 +45,7 @@ function safely(routing: Routing, decide: () => Decision): Decision {
   try {
     return decide()
   } catch (error) {
-    if (!(error instanceof RoutingFault)) throw error
+    if (!(error instanceof RoutingError)) throw error
     routing.written = 0
     const status = error.code === 'ROUTER_EXTERNAL_TARGET_ERROR' ? 502 : 508
     return { ...routedOf(routing), kind: 'error', status, code: error.code }
@@ -164,7 +164,7 @@ function staysHere(location: string): boolean {
 }
 
 function proxy(routing: Routing, url: string, status: number | undefined): Decision {
-  if (URL.parse(url) === null) throw new RoutingFault('ROUTER_EXTERNAL_TARGET_ERROR')
+  if (URL.parse(url) === null) throw new RoutingError('ROUTER_EXTERNAL_TARGET_ERROR')
   const request = forwardedOf(routing)
   const answer = status === undefined ? {} : { status }
   return { ...routedOf(routing), reusable: false, kind: 'proxy', url, ...answer, request }

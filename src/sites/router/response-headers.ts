@@ -1,9 +1,9 @@
 /** Merges headers of the response and the rules, and applies transforms. It runs on the main thread, so its cost is bounded. */
-import { MESSAGE_HEADERS, mayChange } from '../../delivery/protocol/message-headers.ts'
+import { canChange, MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import type { Header, Match } from '../../delivery/protocol/routing-manifest.ts'
 import { valueMatches } from './conditions.ts'
 import type { ResponseTransform, Routed } from './decision.ts'
-import { RoutingFault } from './destination.ts'
+import { RoutingError } from './destination.ts'
 import { fullNameOf } from './transforms.ts'
 
 /** The most name comparisons and written characters by the transforms of one response. */
@@ -12,7 +12,7 @@ const MAX_WRITTEN = 256 * 1024
 
 type Budget = { comparisons: number; characters: number }
 
-/** Merges rule headers over those of a file or function and applies transforms, except to framing headers. Throws `RoutingFault`. */
+/** Merges rule headers over those of a file or function and applies transforms, except to framing headers. Throws `RoutingError`. */
 export function responseHeaders(
   { headers, responseTransforms }: Pick<Routed, 'headers' | 'responseTransforms'>,
   own: readonly Header[],
@@ -22,7 +22,7 @@ export function responseHeaders(
   for (const transform of responseTransforms) {
     const full = fullNameOf(transform.match)
     if (full === undefined) changeMatching(merged, transform, budget)
-    else if (mayChange(full.toLowerCase())) change(merged, full.toLowerCase(), transform, budget)
+    else if (canChange(full.toLowerCase())) change(merged, full.toLowerCase(), transform, budget)
   }
   return [...merged].map(([name, value]) => ({ name, value }))
 }
@@ -58,5 +58,5 @@ function change(merged: Map<string, string>, name: string, { op, value }: Respon
 
 function spend(budget: Budget, what: keyof Budget, amount: number): void {
   budget[what] -= amount
-  if (budget[what] < 0) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (budget[what] < 0) throw new RoutingError('ROUTING_TOO_LARGE')
 }

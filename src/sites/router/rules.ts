@@ -1,6 +1,6 @@
 import { conditionsHold } from './conditions.ts'
 import type { Captures, Routing } from './decision.ts'
-import { capturesOf, headerValue, locationOf, RoutingFault, substitute } from './destination.ts'
+import { capturesOf, headerValue, locationOf, RoutingError, substitute } from './destination.ts'
 import type { ReadyRoute, Site } from './site.ts'
 
 /** Returns the captures of a rule, or undefined if it does not match. */
@@ -20,7 +20,7 @@ export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captur
 
 const MAX_HEADERS = 1000
 
-/** Sets the headers of a rule. With `important`, the first value stays. Throws `RoutingFault` above the limit. */
+/** Sets the headers of a rule. With `important`, the first value stays. Throws `RoutingError` above the limit. */
 export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Captures): void {
   for (const { name, value } of route.headers ?? []) {
     const text = headerValue(substitute(routing, value, captures))
@@ -28,5 +28,5 @@ export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Capt
     if (!route.important) routing.headers.set(name, location)
     else if (!routing.importantHeaders.has(name)) routing.importantHeaders.set(name, location)
   }
-  if (routing.headers.size + routing.importantHeaders.size > MAX_HEADERS) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (routing.headers.size + routing.importantHeaders.size > MAX_HEADERS) throw new RoutingError('ROUTING_TOO_LARGE')
 }

@@ -1,4 +1,4 @@
-import { inLowerCase, mayChange } from '../../delivery/protocol/message-headers.ts'
+import { canChange, inLowerCase } from '../../delivery/protocol/message-headers.ts'
 import {
   type Condition,
   PHASES,
@@ -37,7 +37,7 @@ export function openSite(manifest: RoutingManifest): Site {
     locales: new Set(
       Object.values(manifest.phases)
         .flat()
-        .flatMap(({ locale }) => locale?.redirects.map((one) => one.locale) ?? []),
+        .flatMap(({ locale }) => locale?.redirects.map((redirect) => redirect.locale) ?? []),
     ),
     images: manifest.images && readyImages(manifest.images),
   }
@@ -59,7 +59,7 @@ function readyRoute(route: Route): ReadyRoute {
 function readyTransform(transform: Transform): Transform[] {
   if (!transform.target.endsWith('.headers')) return [transform]
   const match = inLowerCase(transform.match)
-  return match.eq !== undefined && !mayChange(String(match.eq)) ? [] : [{ ...transform, match }]
+  return match.eq !== undefined && !canChange(String(match.eq)) ? [] : [{ ...transform, match }]
 }
 
 /** Prepares a condition. */

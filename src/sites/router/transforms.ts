@@ -1,8 +1,8 @@
-import { mayChange } from '../../delivery/protocol/message-headers.ts'
+import { canChange } from '../../delivery/protocol/message-headers.ts'
 import type { Match, Transform } from '../../delivery/protocol/routing-manifest.ts'
 import { valueMatches } from './conditions.ts'
 import type { Captures, Routing } from './decision.ts'
-import { headerValue, RoutingFault, substitute } from './destination.ts'
+import { headerValue, RoutingError, substitute } from './destination.ts'
 import { queryOf, setQuery } from './request.ts'
 
 /** The most characters of response transforms in a decision, since the main thread reads them. */
@@ -35,7 +35,7 @@ function noteWeight(routing: Routing, match: Match): void {
   const texts = Object.values(match).flat()
   const weight = texts.reduce<number>((sum, text) => sum + PART_WEIGHT + String(text).length, 2 * PART_WEIGHT)
   routing.noted = (routing.noted ?? 0) + weight
-  if (routing.noted > MAX_NOTED) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (routing.noted > MAX_NOTED) throw new RoutingError('ROUTING_TOO_LARGE')
 }
 
 function transformQuery(routing: Routing, { op, match }: Transform, args: string[]): void {
@@ -52,7 +52,7 @@ function transformQuery(routing: Routing, { op, match }: Transform, args: string
 function transformHeaders(routing: Routing, { op, match }: Transform, value: string): void {
   const headers = routing.requestHeaders
   for (const name of namesOf(match, [...headers.keys()])) {
-    if (!mayChange(name)) continue
+    if (!canChange(name)) continue
     const before = headers.get(name)
     if (op === 'delete') headers.delete(name)
     else headers.set(name, op === 'append' && before !== undefined ? `${before}, ${value}` : value)

@@ -20,13 +20,13 @@ type Entry = { decision: Decision; characters: number }
 type Kept = { entries: Map<string, Entry>; characters: number }
 
 /** Creates a cache of decisions. */
-export function openDecisionCache(): DecisionCache {
+export function createDecisionCache(): DecisionCache {
   const sites = new Map<string, Kept>()
   let total = 0
 
-  function evict(kept: Kept, most: number): void {
+  function evict(kept: Kept, max: number): void {
     for (const [path, { characters }] of kept.entries) {
-      if (kept.characters <= most) return
+      if (kept.characters <= max) return
       kept.entries.delete(path)
       kept.characters -= characters
       total -= characters

@@ -5,8 +5,8 @@
 import type { Worker } from 'node:worker_threads'
 import { createPathQueue, type PathQueue } from '../../platform/fairness/fair-queue.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
-import { type DecisionCache, openDecisionCache } from './decision-cache.ts'
-import { openProcessorBudget, type ProcessorBudget } from './processor-budget.ts'
+import { createDecisionCache, type DecisionCache } from './decision-cache.ts'
+import { createProcessorBudget, type ProcessorBudget } from './processor-budget.ts'
 import { openThread, type RoutingThread, type Task } from './thread.ts'
 
 /** A question of an account about a site, for a visitor of this network. `site` names its manifest (its digest). `manifest` is that manifest as JSON. */
@@ -53,8 +53,8 @@ export function openRoutingPool({
   const state: State = {
     spawn,
     waiting: createPathQueue(2),
-    cache: openDecisionCache(),
-    budget: openProcessorBudget(now),
+    cache: createDecisionCache(),
+    budget: createProcessorBudget(now),
     threads: new Map(),
     size,
     ended: 0,

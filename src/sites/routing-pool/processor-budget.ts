@@ -17,7 +17,7 @@ const SWEEP_MS = 1000
 type Use = { since: number; owed: number; pausedUntil: number }
 
 /** Creates a budget. `now` returns milliseconds. */
-export function openProcessorBudget(now: () => number): ProcessorBudget {
+export function createProcessorBudget(now: () => number): ProcessorBudget {
   const uses = new Map<string, Use>()
   let sweptAt = now()
   return {

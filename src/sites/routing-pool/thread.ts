@@ -99,22 +99,22 @@ function post({ worker }: State, message: ToWorker): void {
   worker.postMessage(message)
 }
 
-type Watch = { state: State; mostMs: number; first: number | undefined }
+type Watch = { state: State; maxMs: number; first: number | undefined }
 
-function limit(state: State, mostMs: number): void {
+function limit(state: State, maxMs: number): void {
   clearTimeout(state.timer)
-  const watch: Watch = { state, mostMs, first: undefined }
+  const watch: Watch = { state, maxMs, first: undefined }
   state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
 }
 
 /** Polls the processor time of the worker. Most questions finish before the first poll. */
 async function look(watch: Watch): Promise<void> {
-  const { state, mostMs } = watch
+  const { state, maxMs } = watch
   const { timer } = state
   const { user, system } = await state.worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
   // The question has finished, and the worker may have another one.
   if (timer === undefined || state.timer !== timer) return
   watch.first ??= user + system
-  if (user + system - watch.first > (mostMs - LOOK_EVERY_MS) * 1000) state.ended()
+  if (user + system - watch.first > (maxMs - LOOK_EVERY_MS) * 1000) state.ended()
   else state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
 }

@@ -26,8 +26,8 @@ export function readPinnedDeployment(
   const ofAddress = search.includes('dpl=') ? idOf(new URLSearchParams(search).get('dpl')) : undefined
   if (isNavigation) return { deploymentId: cookie, ofAddress, isNavigation }
   const asker = otherSite(headers, host)
-  const mayAsk = asker === undefined || allowedDomains.some((domain) => covers(domain, asker))
-  const deploymentId = mayAsk ? (idOf(headers.get('x-deployment-id')) ?? ofAddress ?? cookie) : undefined
+  const canAsk = asker === undefined || allowedDomains.some((domain) => covers(domain, asker))
+  const deploymentId = canAsk ? (idOf(headers.get('x-deployment-id')) ?? ofAddress ?? cookie) : undefined
   return { deploymentId, ofAddress, isNavigation }
 }
 

@@ -8,7 +8,7 @@ import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import type { HostIndex } from '../../platform/verdict/hosts.ts'
 import type { ControlPlane, End } from './control-plane.ts'
 import { compareGeneration } from './generation.ts'
-import { openSiteIndex, type SiteIndex } from './site-index.ts'
+import { createSiteIndex, type SiteIndex } from './site-index.ts'
 import { openSnapshotFile, type SnapshotFile } from './snapshot-file.ts'
 
 /** How long the control plane waits for a change. Bounds how late a dead connection is detected. */
@@ -56,7 +56,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   const loaded = await file.load().catch((error) => {
     options.log.warn({ err: error }, 'cannot read the stored snapshot; requesting a full one from the control plane')
   })
-  const known: Known = loaded ?? { index: openSiteIndex(), version: undefined }
+  const known: Known = loaded ?? { index: createSiteIndex(), version: undefined }
   const heardAt = loaded?.savedAt ?? Number.NEGATIVE_INFINITY
   // No response yet: loaded facts may be old.
   const state: State = { ...options, file, known, fresh: undefined, unsaved: [], failures: 1, heardAt }
@@ -101,8 +101,8 @@ async function pause(ms: number, stopping: AbortSignal): Promise<void> {
 
 /** Backs off with jitter, so that not all sites servers reconnect at once. */
 function pauseMs(failures: number): number {
-  const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
-  return MIN_PAUSE_MS + Math.random() * (most - MIN_PAUSE_MS)
+  const max = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
+  return MIN_PAUSE_MS + Math.random() * (max - MIN_PAUSE_MS)
 }
 
 /** Requests once and applies the response. Throws if it fails or is older than the current facts. */
@@ -114,7 +114,7 @@ async function ask(state: State, stopping: AbortSignal): Promise<void> {
   const lines: FactLine[] = []
   const end = await state.controlPlane.snapshot(since, state.fresh === undefined ? WAIT_S : 0, stopping, (head) => {
     if (!head.all) return (some) => lines.push(...some)
-    const index = openSiteIndex()
+    const index = createSiteIndex()
     all = index
     isReset = head.reset === true
     return (some) => some.forEach(index.apply)

@@ -5,7 +5,7 @@ import type { HostEntry, HostIndex } from '../../platform/verdict/hosts.ts'
 import { LOOKUPS_AT_ONCE, openControlPlane } from './control-plane.ts'
 import { follow } from './follow.ts'
 import { compareGeneration } from './generation.ts'
-import { type OwnUrls, openOwnUrls } from './own-urls.ts'
+import { createOwnUrls, type OwnUrls } from './own-urls.ts'
 import { keepOwnUrls } from './own-urls-file.ts'
 
 export type KnownHosts = {
@@ -40,7 +40,7 @@ const BY_ID = 'deployment '
 /** Loads the directory and follows the control plane. Throws if the directory cannot be created. */
 export async function openKnownHosts({ origin, token, folder, log, onLines }: KnownHostsOptions): Promise<KnownHosts> {
   const controlPlane = openControlPlane(origin, token)
-  const ownUrls = openOwnUrls({
+  const ownUrls = createOwnUrls({
     ask: (key) => (key.startsWith(BY_ID) ? controlPlane.deployment(key.slice(BY_ID.length)) : controlPlane.host(key)),
     isOld: (version) => compareGeneration(follower.version(), version) === 'older',
     atOnce: LOOKUPS_AT_ONCE,

@@ -37,7 +37,7 @@ export type OwnUrlRules = {
   /** Returns whether a version is older than the current facts. */
   isOld(version: string): boolean
   atOnce: number
-  mostKept?: number
+  maxKept?: number
   /** New lookups per second and visitor address (/64 for IPv6). */
   perSecond?: number
   now?: () => number
@@ -60,27 +60,27 @@ type Kept = HostFactsOf & { entry: HostEntry; isSuspect: boolean }
 type Flight = { result: Promise<OwnUrl>; touched: Set<string>; isOverrun: boolean }
 
 type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
-  urls: ReturnType<typeof openKept>
+  urls: ReturnType<typeof createKept>
   /** Hosts that are not own urls, with their expiry. */
   negative: Map<string, number>
   flights: Map<string, Flight>
   slots: Semaphore
-  mayAsk(owner: string): boolean
+  canAsk(owner: string): boolean
   pausedUntil: number
   now(): number
 }
 
 /** Creates a cache of own urls. */
-export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
-  const { now = () => performance.now(), mostKept = MAX_KEPT, perSecond = PER_SECOND } = rules
+export function createOwnUrls(rules: OwnUrlRules): OwnUrls {
+  const { now = () => performance.now(), maxKept = MAX_KEPT, perSecond = PER_SECOND } = rules
   const state: State = {
     ask: rules.ask,
     isOld: rules.isOld,
-    urls: openKept(mostKept),
+    urls: createKept(maxKept),
     negative: new Map(),
     flights: new Map(),
     slots: createSemaphore({ slots: rules.atOnce }),
-    mayAsk: openRate(perSecond, now),
+    canAsk: createRate(perSecond, now),
     pausedUntil: 0,
     now,
   }
@@ -113,8 +113,8 @@ async function find(state: State, host: string, address: string): Promise<OwnUrl
   if ((negative.get(host) ?? 0) > now()) return 'none'
   const running = flights.get(host)?.result
   const owner = networkOf(address)
-  const mayStart = () => now() >= state.pausedUntil && slots.waiting(owner) < MAX_WAITING && state.mayAsk(owner)
-  const found = await (running ?? (mayStart() ? start(state, host, owner) : 'unavailable'))
+  const canStart = () => now() >= state.pausedUntil && slots.waiting(owner) < MAX_WAITING && state.canAsk(owner)
+  const found = await (running ?? (canStart() ? start(state, host, owner) : 'unavailable'))
   return found === 'unavailable' ? (urls.get(host)?.entry ?? found) : found
 }
 
@@ -161,7 +161,7 @@ function entryOf(facts: HostFacts): HostEntry {
 }
 
 /** Urls in least-recently-used order, indexed by host and by the ids that they depend on. */
-function openKept(most: number) {
+function createKept(max: number) {
   const byHost = new Map<string, Kept>()
   const hostsOf = new Map<string, Set<string>>()
   let version = 0
@@ -194,7 +194,7 @@ function openKept(most: number) {
       byHost.set(host, { host, facts, entry, isSuspect })
       for (const id of [facts.deployment.id, facts.project.id])
         hostsOf.getOrInsertComputed(id, () => new Set()).add(host)
-      if (byHost.size > most) remove(byHost.keys().next().value!)
+      if (byHost.size > max) remove(byHost.keys().next().value!)
       return entry
     },
     removeOf(id: string) {
@@ -206,7 +206,7 @@ function openKept(most: number) {
   }
 }
 
-function openRate(perSecond: number, now: () => number): (owner: string) => boolean {
+function createRate(perSecond: number, now: () => number): (owner: string) => boolean {
   let counts = new Map<string, number>()
   let began = now()
   return (owner) => {

@@ -20,11 +20,11 @@ export type SiteIndex = {
 }
 
 /** Creates an index. */
-export function openSiteIndex(): SiteIndex {
+export function createSiteIndex(): SiteIndex {
   const hosts = createHostIndex()
   const { facts } = hosts
-  const deployments = openUses((id) => hosts.setDeployment(id, undefined))
-  const projects = openUses((id) => hosts.setProject(id, undefined))
+  const deployments = createUses((id) => hosts.setDeployment(id, undefined))
+  const projects = createUses((id) => hosts.setProject(id, undefined))
 
   function setName(name: string, next: NameRecord | undefined): void {
     const before = facts.names.get(name)?.domain
@@ -64,7 +64,7 @@ export function openSiteIndex(): SiteIndex {
 }
 
 /** Reference counts of names. Calls `unused` with an id when its last name is removed. */
-function openUses(unused: (id: string) => void) {
+function createUses(unused: (id: string) => void) {
   const counts = new Map<string, number>()
   return {
     has: (id: string) => counts.has(id),

@@ -14,7 +14,7 @@ import {
 } from '../../delivery/protocol/snapshot.ts'
 import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
 import { createDirectory } from '../../platform/adapters/directory.ts'
-import { openSiteIndex, type SiteIndex } from './site-index.ts'
+import { createSiteIndex, type SiteIndex } from './site-index.ts'
 import { textLines } from './text-lines.ts'
 
 const NAME = 'hosts.ndjson'
@@ -113,7 +113,7 @@ type Read = { index: SiteIndex; version: string; length: number; whole: number }
 
 /** Reads up to the last complete list; undefined if the first one is incomplete. Throws disk errors. */
 async function readSnapshot(file: string): Promise<Read | undefined> {
-  const index = openSiteIndex()
+  const index = createSiteIndex()
   const read: Read = { index, version: '', length: 0, whole: 0 }
   let facts: FactLine[] = []
   try {

@@ -25,7 +25,7 @@ const COMPRESSIBLE: ReadonlySet<string> = new Set([
 ])
 
 /** Returns whether a file of this type and size has encoded forms, so that the response varies by `Accept-Encoding`. */
-export function mayEncode(contentType: string, size: number): boolean {
+export function canEncode(contentType: string, size: number): boolean {
   if (size < SMALLEST || size > MAX_ENCODED) return false
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   return type.startsWith('text/') || /\+(json|xml)$/.test(type) || COMPRESSIBLE.has(type)

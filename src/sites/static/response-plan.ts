@@ -3,7 +3,7 @@ import type { StaticFile } from '../../delivery/protocol/routing-manifest.ts'
 import type { Routed } from '../router/decision.ts'
 import { responseHeaders } from '../router/response-headers.ts'
 import { checkPreconditions, type RequestHeaders, rangeApplies } from './conditional.ts'
-import { acceptedEncodings, type EncodedForm, type Encoding, mayEncode } from './encodings.ts'
+import { acceptedEncodings, canEncode, type EncodedForm, type Encoding } from './encodings.ts'
 import { type Slice, sliceOf } from './ranges.ts'
 
 export type StaticRequest = { method: string; headers: RequestHeaders }
@@ -76,7 +76,7 @@ const MADE = new WeakMap<RuleHeaders, { entry: StaticEntry; headers: Headers }>(
 function headersOf(entry: StaticEntry, rules: RuleHeaders): Headers {
   const made = MADE.get(rules)
   if (made !== undefined && isSameFile(made.entry, entry)) return made.headers
-  const headers = makeHeaders(entry, rules)
+  const headers = createHeaders(entry, rules)
   MADE.set(rules, { entry, headers })
   return headers
 }
@@ -85,7 +85,7 @@ function isSameFile(one: StaticEntry, other: StaticEntry): boolean {
   return (['path', 'contentType', 'size', 'lastModified'] as const).every((name) => one[name] === other[name])
 }
 
-function makeHeaders(entry: StaticEntry, rules: RuleHeaders): Headers {
+function createHeaders(entry: StaticEntry, rules: RuleHeaders): Headers {
   const name = encodeURIComponent(entry.path.slice(entry.path.lastIndexOf('/') + 1).toWellFormed())
   const own = {
     'cache-control': CACHE_CONTROL,
@@ -105,7 +105,7 @@ function makeHeaders(entry: StaticEntry, rules: RuleHeaders): Headers {
 }
 
 function isEncodable({ size }: StaticEntry, headers: Headers): boolean {
-  return headers['content-encoding'] === undefined && mayEncode(String(headers['content-type'] ?? ''), size)
+  return headers['content-encoding'] === undefined && canEncode(String(headers['content-type'] ?? ''), size)
 }
 
 function withMember(list: string, member: string): string {

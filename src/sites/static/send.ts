@@ -34,7 +34,7 @@ export async function sendPlan(
   plan: ResponsePlan,
   response: Visitor,
   file: OpenedFile | undefined,
-  patienceMs = TIMEOUT_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
   const { status, headers, body } = plan
   // A visitor who disconnects is not an error: `close` follows.
@@ -44,10 +44,10 @@ export async function sendPlan(
     const first = slice && file && (await readPiece(file, slice))
     if (isGone(response)) return
     response.writeHead(status, headers)
-    if (slice && file && first) await sendSlice(response, file, { slice, first, patienceMs })
+    if (slice && file && first) await sendSlice(response, file, { slice, first, timeoutMs })
     else if (body.kind === 'text') response.end(body.text)
     else response.end()
-    if (response.writableLength !== 0 && !isGone(response)) await becomes(response, 'finish', patienceMs)
+    if (response.writableLength !== 0 && !isGone(response)) await becomes(response, 'finish', timeoutMs)
   } catch (error) {
     // The visitor must see that the promised length was not sent.
     if (response.headersSent) cutOff(response)
@@ -57,12 +57,12 @@ export async function sendPlan(
   }
 }
 
-type Sending = { slice: Slice; first: Buffer; patienceMs: number }
+type Sending = { slice: Slice; first: Buffer; timeoutMs: number }
 
-async function sendSlice(response: Visitor, file: OpenedFile, { slice, first, patienceMs }: Sending): Promise<void> {
+async function sendSlice(response: Visitor, file: OpenedFile, { slice, first, timeoutMs }: Sending): Promise<void> {
   let piece = first
   for (let left = slice.length - piece.length; left > 0; left -= piece.length) {
-    if (!response.write(piece)) await becomes(response, 'drain', patienceMs)
+    if (!response.write(piece)) await becomes(response, 'drain', timeoutMs)
     piece = await readPiece(file, { first: slice.first + slice.length - left, length: left })
     if (isGone(response)) return
   }
@@ -76,8 +76,8 @@ async function readPiece(file: OpenedFile, { first, length }: Slice): Promise<Bu
   return piece.subarray(0, await file.read(piece, first))
 }
 
-/** Waits until the visitor has read the pending bytes or disconnected. Disconnects one who reads nothing for `patienceMs`. */
-export function becomes(response: Visitor, event: 'drain' | 'finish', patienceMs: number): Promise<void> {
+/** Waits until the visitor has read the pending bytes or disconnected. Disconnects one who reads nothing for `timeoutMs`. */
+export function becomes(response: Visitor, event: 'drain' | 'finish', timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timeout)
@@ -88,7 +88,7 @@ export function becomes(response: Visitor, event: 'drain' | 'finish', patienceMs
     const timeout = setTimeout(() => {
       cutOff(response)
       end()
-    }, patienceMs)
+    }, timeoutMs)
     response.on(event, end)
     response.on('close', end)
   })

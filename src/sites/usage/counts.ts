@@ -8,7 +8,7 @@ export type Counts = {
   /** Counts a response. Returns false if another deployment does not fit, and does not count it. */
   add(deploymentId: string, answered: Answered): boolean
   /** Removes and returns at most this number of lines, oldest hour first. */
-  take(most: number): UsageLine[]
+  take(max: number): UsageLine[]
   size(): number
 }
 
@@ -16,8 +16,8 @@ type Hour = { begin: number; lines: Map<string, UsageLine> }
 
 const CLASSES = { 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' } as const
 
-/** Creates counts. `most`: lines, one per deployment and hour. */
-export function openCounts(most: number, now: () => number = Date.now): Counts {
+/** Creates counts. `max`: lines, one per deployment and hour. */
+export function createCounts(max: number, now: () => number = Date.now): Counts {
   const hours = new Map<number, Hour>()
   let size = 0
   let current: Hour | undefined
@@ -33,7 +33,7 @@ export function openCounts(most: number, now: () => number = Date.now): Counts {
       const { begin, lines } = hourOf(now())
       let line = lines.get(deploymentId)
       if (line === undefined) {
-        if (size >= most) return false
+        if (size >= max) return false
         line = emptyLine(deploymentId, begin)
         lines.set(deploymentId, line)
         size++

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import { MAX_LINES, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import type { CountedResponse } from './counted-response.ts'
-import { openCounts } from './counts.ts'
+import { createCounts } from './counts.ts'
 import { openSending } from './sending.ts'
 
 export type Usage = {
@@ -22,8 +22,8 @@ const MANY = MAX_KEPT / 2
 
 /** Starts counting and reporting to the control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
 export function openUsage(origin: string, token: string, log: Logger, periodMs = PERIOD_MS): Usage {
-  const counts = openCounts(MAX_KEPT)
-  const told = openTelling(log)
+  const counts = createCounts(MAX_KEPT)
+  const told = createTelling(log)
   const next = () => {
     const usage = counts.take(MAX_LINES)
     return usage.length === 0 ? undefined : { usage }
@@ -56,7 +56,7 @@ export function openUsage(origin: string, token: string, log: Logger, periodMs =
 }
 
 /** Logs each problem once until it is resolved. */
-function openTelling(log: Logger) {
+function createTelling(log: Logger) {
   let isAway = false
   let isFull = false
   return {

@@ -24,7 +24,7 @@ type Report = { sequence: number; body: string }
 
 /** Opens the sending of reports to the control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openSending({ origin, token, path, next, told }: Options): Sending {
-  const giveUp = new AbortController()
+  const controller = new AbortController()
   const pool = new Pool(origin, { connections: 1, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const server = randomText(16)
   let sequence = 0
@@ -39,7 +39,7 @@ export function openSending({ origin, token, path, next, told }: Options): Sendi
   const sendAll = async () => {
     for (report ??= nextReport(); report !== undefined; report = nextReport()) {
       try {
-        const refused = await postReport(pool, { token, path, body: report.body }, giveUp.signal)
+        const refused = await postReport(pool, { token, path, body: report.body }, controller.signal)
         if (refused !== undefined) told.refused(refused)
       } catch (error) {
         return told.away(error)
@@ -56,7 +56,7 @@ export function openSending({ origin, token, path, next, told }: Options): Sendi
   return {
     send,
     async close() {
-      const end = setTimeout(() => giveUp.abort(), CLOSE_MS)
+      const end = setTimeout(() => controller.abort(), CLOSE_MS)
       // A report in flight at this time does not include the rest.
       await send()
       await send()

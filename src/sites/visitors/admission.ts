@@ -26,7 +26,7 @@ export type Admission = {
 const AT_ONCE = 32
 /** Password checks are queued, so a response may take long. */
 const ANSWER_MS = 10_000
-const PATIENCE = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
+const TIMEOUTS = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
 const WAIT_MS = 5000
 const CONNECT_MS = 3000
 const MAX_BYTES = READERS['line of the control plane'].bytes
@@ -94,7 +94,7 @@ async function askFor(pool: Pool, token: string, { visitor, credentials }: Visit
       ...(isSecret(session) && { [SIGN_IN_HEADERS.session]: session }),
       ...(visitor.wantsSourceMap && { [SIGN_IN_HEADERS.sourceMap]: '1' }),
     },
-    ...PATIENCE,
+    ...TIMEOUTS,
   })
   const text = await readText(body)
   if (statusCode === 200) return undefined
@@ -130,7 +130,7 @@ async function askToRedeem(
       [SIGN_IN_HEADERS.code]: code,
       [SIGN_IN_HEADERS.state]: state,
     },
-    ...PATIENCE,
+    ...TIMEOUTS,
   })
   const text = await readText(body)
   if (statusCode === 410) return signInOver(visitor)

@@ -1,6 +1,6 @@
 /** Cookie with a bypass secret for automated browsers, checked on each request. docs/edge.md: Protection. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { mayHoldSession } from '../../platform/verdict/site-sign-in.ts'
+import { canHoldSession } from '../../platform/verdict/site-sign-in.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 import { ownCookie, readOwnCookie } from './cookies.ts'
 
@@ -24,7 +24,7 @@ export function keepBypass({ headers }: IncomingMessage, response: ServerRespons
   const { scheme, host, uri } = visitor
   const secret = lastOf(headers[SECRET]) || inQuery(uri, SECRET)
   const wish = (lastOf(headers[WISH]) || inQuery(uri, WISH))?.toLowerCase()
-  if (!secret || !VALUE.test(secret) || !mayHoldSession(scheme, host)) return
+  if (!secret || !VALUE.test(secret) || !canHoldSession(scheme, host)) return
   if (wish !== 'true' && wish !== 'samesitenone') return
   const isSecure = scheme === 'https'
   const sameSite = wish === 'samesitenone' && isSecure ? 'None' : 'Lax'

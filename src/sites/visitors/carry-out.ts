@@ -11,7 +11,7 @@ import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
-import { RoutingFault } from '../router/destination.ts'
+import { RoutingError } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
 import type { Question } from '../routing-pool/messages.ts'
 import { answerFile } from '../static/answer.ts'
@@ -61,7 +61,7 @@ export async function carryOut(
     return await carryOutAll(means, decision, shown, exchange)
   } catch (error) {
     const { raw, response } = exchange
-    if (!(error instanceof RoutingFault) || response.headersSent) throw error
+    if (!(error instanceof RoutingError) || response.headersSent) throw error
     drain(raw, response)
     const rules = { ...decision, responseTransforms: [] }
     sendAnswer(raw, response, errorAnswer(shown.visit, { status: 508, code: error.code }, rules))

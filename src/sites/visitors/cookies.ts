@@ -18,8 +18,8 @@ function nameOf(cookie: OwnCookie, isSecure: boolean): string {
 export function readOwnCookie(header: string | undefined, cookie: OwnCookie, isSecure: boolean): string | undefined {
   const begin = `${nameOf(cookie, isSecure)}=`
   const values = (header ?? '').split(';').flatMap((pair) => {
-    const text = pair.replace(/^[ \t]+|[ \t]+$/g, '')
-    return text.startsWith(begin) ? [text.slice(begin.length)] : []
+    const text = pair.replace(/^[ \t]+/, '')
+    return text.startsWith(begin) ? [text.slice(begin.length).trimEnd()] : []
   })
   return values.length === 1 ? values[0] : undefined
 }

@@ -9,7 +9,7 @@ import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots } from '../../platform/fairness/shared-slots.ts'
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { Decision } from '../router/decision.ts'
-import { RoutingFault, withoutSecrets } from '../router/destination.ts'
+import { RoutingError, withoutSecrets } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
 import { becomes } from '../static/send.ts'
 import { drain, ERROR_HEADER, hasBody, letContinue, type Outgoing, sendAnswer, sentence } from './send.ts'
@@ -28,7 +28,7 @@ type ForwardOrder = {
 }
 
 export type Forwarding = {
-  /** Forwards a request. Throws only after part of the response was sent, and RoutingFault if the rules exceed a limit. */
+  /** Forwards a request. Throws only after part of the response was sent, and RoutingError if the rules exceed a limit. */
   send(order: ForwardOrder, exchange: Exchange): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
         await egress.forward(request, gone, (answer) => passOn(answer, order, exchange))
       } catch (error) {
         if (gone.aborted) return
-        if (response.headersSent || error instanceof RoutingFault) throw error
+        if (response.headersSent || error instanceof RoutingError) throw error
         if (error instanceof TooLarge) return tell(exchange, TOO_LARGE)
         log.debug(
           { err: error, host: visit.request.host, to: URL.parse(decision.url)?.host },

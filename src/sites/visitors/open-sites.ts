@@ -19,7 +19,7 @@ const MAX_SITES = 500
 const MAX_CHARACTERS = 64 * 1024 ** 2
 
 /** Creates a cache of sites. `most`: other limits, for tests. */
-export function openSites(
+export function createSites(
   cache: Pick<ContentCache, 'open'>,
   { sites = MAX_SITES, characters = MAX_CHARACTERS }: { sites?: number; characters?: number } = {},
 ): OpenSites {

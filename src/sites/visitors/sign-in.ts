@@ -8,9 +8,9 @@ import { pageOf } from '../../platform/verdict/error-page.ts'
 import type { HostProtection } from '../../platform/verdict/hosts.ts'
 import { isForMembers } from '../../platform/verdict/protection.ts'
 import {
+  canHoldSession,
   challengeOf,
   isSecret,
-  mayHoldSession,
   RETURN_PATH,
   SECRET_LENGTH,
 } from '../../platform/verdict/site-sign-in.ts'
@@ -49,7 +49,7 @@ export function isOfPerson({ visitor, request }: Visit, { headers }: IncomingMes
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const isForPeople = /(?:^|,)\s*text\/html\s*(?:[,;]|$)/i.test(headers.accept ?? '')
   const isPage = (headers['sec-fetch-dest'] ?? 'document') === 'document'
-  return isRead && isForPeople && isPage && mayHoldSession(visitor.scheme, visitor.host)
+  return isRead && isForPeople && isPage && canHoldSession(visitor.scheme, visitor.host)
 }
 
 /** Tabs that start at the same time share a state, so that the second does not invalidate the first. */

@@ -14,7 +14,7 @@ import { type ContentCache, type FetchContent, openContentCache } from '../conte
 import { startCrons } from '../crons/cron-runs.ts'
 import { openDataCache } from '../data-cache/data-cache.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
-import { openInnerRequests } from '../pictures/inner-request.ts'
+import { createInnerRequests } from '../pictures/inner-request.ts'
 import { openPictureSandbox, type PictureOptions } from '../pictures/picture-sandbox.ts'
 import { openPictures } from '../pictures/pictures.ts'
 import { openPrerenders } from '../prerender/prerenders.ts'
@@ -26,7 +26,7 @@ import { openAdmission } from './admission.ts'
 import { answerVisitor } from './answer-visitor.ts'
 import { openForwarding } from './forward.ts'
 import { openListener } from './listener.ts'
-import { openSites } from './open-sites.ts'
+import { createSites } from './open-sites.ts'
 import { letContinue } from './send.ts'
 
 export type SitesServer = {
@@ -39,17 +39,17 @@ export type SitesServer = {
 /** Limits of a routing worker: a full heap terminates it, and another one starts. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
 
-/** `functions` undefined: they are off. `pictures` undefined: they are sent as they are. `mayReach`: addresses that rewrites may target. */
+/** `functions` undefined: they are off. `pictures` undefined: they are sent as they are. `canReach`: addresses that rewrites may target. */
 type Options = {
   functions?: FunctionOptions | undefined
   pictures?: PictureOptions | undefined
-  mayReach?: (address: string) => boolean
+  canReach?: (address: string) => boolean
 }
 
 /** Opens the sites server. Throws BadSetting and system errors of the directories. */
 export async function openSitesServer(
   { config, log }: Pick<Deps, 'config' | 'log'>,
-  { functions: options, pictures: pictureOptions, mayReach = isPublicAddress }: Options = {},
+  { functions: options, pictures: pictureOptions, canReach = isPublicAddress }: Options = {},
 ): Promise<SitesServer> {
   const { folder, cacheBytes, controlPlane } = config.sites
   const token = tokenOf(config)
@@ -59,11 +59,11 @@ export async function openSitesServer(
   const cache = await openCache(folder, cacheBytes, source.fetch, log)
   const admission = openAdmission(controlPlane, token, log)
   const pool = openRoutingPool({ spawn: startWorker })
-  const egress = openEgress(openDns(config.dnsServers), mayReach)
+  const egress = openEgress(openDns(config.dnsServers), canReach)
   const usage = openUsage(controlPlane, token, log)
   const running = options && (await openRunning(options, { cache, folder, controlPlane, token, log }))
   const { functions, prerenders, data } = running ?? {}
-  const askSelf = openInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
+  const askSelf = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
   const sandbox = pictureOptions && (await openPictureSandbox(pictureOptions))
   const pictures = await openPictures({ egress, cache, folder, log, askSelf, sandbox })
   const known = await openKnownHosts({
@@ -73,7 +73,7 @@ export async function openSitesServer(
       pictures.take(lines)
     },
   })
-  const used = { known, admission, sites: openSites(cache), cache, pool, functions, prerenders, data, pictures }
+  const used = { known, admission, sites: createSites(cache), cache, pool, functions, prerenders, data, pictures }
   const parts = { ...used, forwarding: openForwarding(egress, log), usage, connections: config.connections, log }
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
@@ -127,6 +127,6 @@ async function openRunning(options: FunctionOptions, { cache, folder, controlPla
 }
 
 function openCache(folder: string, budgetBytes: number, fetch: FetchContent, log: Logger): Promise<ContentCache> {
-  const onFault = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')
-  return openContentCache({ folder, budgetBytes, fetch, onFault })
+  const onError = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')
+  return openContentCache({ folder, budgetBytes, fetch, onError })
 }

@@ -19,7 +19,7 @@ export type Visit = {
 /** An IPv6 address is a valid host that no site has. */
 const IPV6_HOST = /^\[[0-9a-f:.]{2,45}\](?::\d{1,5})?$/i
 /** RFC 9112 3.2.2. A user name before the host is an error. */
-const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
+const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)/is
 
 /** Parses a request. Returns a message if it is invalid. Proxy headers count only from a trusted proxy. */
 export function readVisit(

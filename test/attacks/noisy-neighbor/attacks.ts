@@ -1,4 +1,4 @@
-/** TABLE attack -> what is done. Each runs while another team is measured: bystander.test.ts. The attacker is a team as any other. */
+/** TABLE attack -> what is done. Each runs while another team is measured: noisy-neighbor.test.ts. The attacker is a team as any other. */
 import { askAhead } from './ahead.ts'
 import { planTexts, sendTrees } from './bodies.ts'
 import { floodHooks } from './hooks.ts'

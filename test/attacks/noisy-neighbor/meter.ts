@@ -36,15 +36,15 @@ if (parentPort !== null) {
     const team = `teamId=${teamId}`
     if (n % 10 === 9) {
       const body = JSON.stringify({ key: 'K', value: String(n), type: 'plain', target: ['production'] })
-      return { method: 'POST', path: `/v10/projects/bystander/env?upsert=true&${team}`, body }
+      return { method: 'POST', path: `/v10/projects/neighbor/env?upsert=true&${team}`, body }
     }
     // Its turn never comes behind the passwords of others.
     if (n % 200 === 75) {
       const body = JSON.stringify({ passwordProtection: { deploymentType: 'all', password: `mine ${n}` } })
-      return { method: 'PATCH', path: `/v9/projects/bystander?${team}`, body }
+      return { method: 'PATCH', path: `/v9/projects/neighbor?${team}`, body }
     }
     if (n % 10 === 5) return { method: 'GET', path: `/v9/projects?${team}` }
-    return n % 2 === 0 ? { method: 'GET', path: '/v2/user' } : { method: 'GET', path: `/v9/projects/bystander?${team}` }
+    return n % 2 === 0 ? { method: 'GET', path: '/v2/user' } : { method: 'GET', path: `/v9/projects/neighbor?${team}` }
   }
   const ask = (due: number): Promise<void> =>
     new Promise((resolve) => {

@@ -17,7 +17,7 @@ export const guessAtSignIn: Attack = {
         method: 'POST',
         path: '/sign-in',
         headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams({ form, name: 'bystander-owner', password: `wrong password ${n}` }).toString(),
+        body: new URLSearchParams({ form, name: 'neighbor-owner', password: `wrong password ${n}` }).toString(),
         agent: agents[n % ADDRESSES]!,
         from: `127.0.0.${2 + (n % ADDRESSES)}`,
       })

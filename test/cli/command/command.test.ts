@@ -254,13 +254,13 @@ test('a backup names the database that does not respond, and a restore the path 
 
 test('every command has help with an example that the command itself understands', async () => {
   const all = (await berth(['--help'])).out
-  for (const { words } of COMMANDS) assert.ok(all.includes(`berth ${words}`), words)
+  for (const { name: words } of COMMANDS) assert.ok(all.includes(`berth ${words}`), words)
   const { parseArguments, findCommand } = await import('../../../src/cli/command-line/parse.ts')
   for (const command of COMMANDS) {
     const typed = command.example.replace(/^(?:[A-Z_]+=\S+ )*berth /, '').replace(/ [<>] .*$/, '')
     const words = (typed.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
     const found = findCommand(COMMANDS, words)
-    assert.equal(found.command.words, command.words)
+    assert.equal(found.command.name, command.name)
     parseArguments(found.command, found.rest)
   }
   for (const words of [
@@ -424,7 +424,7 @@ processOnBothEngines('a .env file goes in and comes out with every value as it w
 
 /** A line of a command with `place` as one of its places, and the least of what else it needs. */
 function lineWith(command: (typeof COMMANDS)[number], named: string, place: string): string[] {
-  const { words, arguments: takes = [], options = {} } = command
+  const { name: words, arguments: takes = [], options = {} } = command
   const typed = takes.filter(({ name, optional }) => name === named || !optional)
   const given = Object.entries(options).filter(([name, { required }]) => name === named || required)
   return [
@@ -451,10 +451,10 @@ test('no command takes an address for the path of a file, and each place in a bu
   for (const { command, called, inBucket } of PLACES) {
     const parse = (place: string) => {
       const words = lineWith(command, called, place)
-      return parseArguments(command, words.slice(command.words.split(' ').length))
+      return parseArguments(command, words.slice(command.name.split(' ').length))
     }
     for (const wrong of ['s3:', 's3:/bucket/x', 's3://bk/x', 'S3://bucket/x', 'gs://bucket/x', 'https://example.com/x'])
-      assert.throws(() => parse(wrong), BadUsage, `${command.words}: ${called} ${wrong}`)
+      assert.throws(() => parse(wrong), BadUsage, `${command.name}: ${called} ${wrong}`)
     assert.equal(parse('folder/x').value(called), 'folder/x')
     const object = () => parse('s3://bucket/x.db')
     if (inBucket === undefined) assert.throws(object, /takes a file of this machine/)
@@ -465,8 +465,8 @@ test('no command takes an address for the path of a file, and each place in a bu
 })
 
 test('a command whose help says s3:// takes it', () => {
-  for (const { words, arguments: takes = [], options = {} } of COMMANDS)
+  for (const { name: words, arguments: takes = [], options = {} } of COMMANDS)
     for (const one of [...takes, ...Object.values(options)])
-      if (`${one.about} ${'value' in one ? one.value : ''}`.includes('s3://'))
+      if (`${one.description} ${'value' in one ? one.value : ''}`.includes('s3://'))
         assert.ok(one.inBucket !== undefined && one.isFile, words)
 })

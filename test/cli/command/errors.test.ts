@@ -29,7 +29,7 @@ const DATA: Record<string, (folder: string) => void> = {
 }
 
 /** The words of a command with everything that it can take a place for, and no more than it needs otherwise. */
-function wordsOf({ words, arguments: takes = [], options = {} }: Command, place: string): string[] {
+function wordsOf({ name: words, arguments: takes = [], options = {} }: Command, place: string): string[] {
   const wordFor = ({ isFile, oneOf }: Pick<Argument & Option, 'isFile' | 'oneOf'>) =>
     isFile ? place : (oneOf?.[0] ?? 'https://one.example')
   const given = Object.entries(options).filter(([, option]) => option.required || option.isFile)
@@ -49,9 +49,9 @@ for (const [what, make] of Object.entries(DATA))
     let refused = 0
     for (const command of COMMANDS) {
       // They run, or read what is typed: below.
-      if (['serve', 'completion', 'token revoke'].includes(command.words)) continue
+      if (['serve', 'completion', 'token revoke'].includes(command.name)) continue
       for (const place of ['a folder', 'absent']) {
-        const data = join(folder, `${command.words} ${place}`)
+        const data = join(folder, `${command.name} ${place}`)
         make(data)
         const { code, err, out } = await berth(wordsOf(command, join(folder, place)), {
           BERTH_DATA: data,
@@ -59,9 +59,9 @@ for (const [what, make] of Object.entries(DATA))
           BERTH_KEYS_PASSPHRASE: 'correct horse battery staple',
           BERTH_DNS_SERVERS: '127.0.0.1:1',
         })
-        assert.doesNotMatch(err + out, RAW, `${command.words} (${place})`)
+        assert.doesNotMatch(err + out, RAW, `${command.name} (${place})`)
         if (code === 0) continue
-        assert.ok(/^berth: \S/m.test(err) || command.words === 'doctor', `${command.words}: ${err}${out}`)
+        assert.ok(/^berth: \S/m.test(err) || command.name === 'doctor', `${command.name}: ${err}${out}`)
         refused++
       }
     }

@@ -48,7 +48,7 @@ async function hostile(t: TestContext, status: number, answer: unknown): Promise
 
 /** As a user types them. A token to revoke is read from stdin, which does not affect the output. */
 const LINES = operatorCommands
-  .filter(({ words }) => words !== 'token revoke')
+  .filter(({ name: words }) => words !== 'token revoke')
   .map(({ example }) => example.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', '')))
   .map(([, ...words]) => words.filter((word) => word !== '--json'))
 

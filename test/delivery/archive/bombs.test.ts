@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { readArchive } from '../../../src/delivery/archive/archive.ts'
-import { ArchiveFault } from '../../../src/delivery/archive/fault.ts'
+import { ArchiveError } from '../../../src/delivery/archive/fault.ts'
 import { ARCHIVE_LIMITS } from '../../../src/delivery/archive/limits.ts'
 import { OUTPUT_LIMITS } from '../../../src/delivery/protocol/output-limits.ts'
 import { header } from './tar.ts'
@@ -30,7 +30,7 @@ test('an archive that unpacks to far more than its size ends at the limit', asyn
       }
     },
     (error) =>
-      error instanceof ArchiveFault && error.message === 'The archive has more than 1073741824 bytes. Deploy less.',
+      error instanceof ArchiveError && error.message === 'The archive has more than 1073741824 bytes. Deploy less.',
   )
   assert.deepEqual([files, bytes], [10, 10 * OUTPUT_LIMITS.fileBytes])
   assert.ok(sent.files < 15, `${sent.files} were sent`)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type Budget, openBudget } from '../../../src/delivery/archive/budget.ts'
+import { type Budget, createBudget } from '../../../src/delivery/archive/budget.ts'
 import { ARCHIVE_LIMITS } from '../../../src/delivery/archive/limits.ts'
 import { OUTPUT_LIMITS } from '../../../src/delivery/protocol/output-limits.ts'
 import { BLOCK, END, faultOf, file, header, pax, record, tgz } from './tar.ts'
@@ -182,7 +182,7 @@ test('sums above their limits are refused as soon as they are known', () => {
       '8388608 characters in its paths',
     ],
   ] as readonly (readonly [number, (budget: Budget, at: number) => void, string])[]) {
-    const budget = openBudget()
+    const budget = createBudget()
     times(most, (at) => add(budget, at))
     assert.throws(() => add(budget, most), { message: `The archive has more than ${sentence}. Deploy less.` })
   }

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type ArchiveEntry, readArchive } from '../../../src/delivery/archive/archive.ts'
-import { ArchiveFault } from '../../../src/delivery/archive/fault.ts'
+import { ArchiveError } from '../../../src/delivery/archive/fault.ts'
 
 export const BLOCK = 512
 
@@ -117,7 +117,7 @@ export async function faultOf(bytes: Uint8Array): Promise<string | undefined> {
     for await (const { body } of readArchive(inPieces(bytes))) for await (const _ of body);
     return undefined
   } catch (error) {
-    if (error instanceof ArchiveFault) return error.message
+    if (error instanceof ArchiveError) return error.message
     throw error
   }
 }

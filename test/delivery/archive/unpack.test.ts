@@ -4,11 +4,11 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ArchiveFault } from '../../../src/delivery/archive/fault.ts'
+import { ArchiveError } from '../../../src/delivery/archive/fault.ts'
 import { isOfArchive, orderParts } from '../../../src/delivery/archive/parts.ts'
 import { unpackArchive } from '../../../src/delivery/archive/unpack.ts'
 import { openFolderStore } from '../../../src/delivery/files/folder-store.ts'
-import { openReport, sentencesOf } from '../../../src/delivery/outputs/faults.ts'
+import { createReport, sentencesOf } from '../../../src/delivery/outputs/faults.ts'
 import { readOutput } from '../../../src/delivery/outputs/output.ts'
 import { readFunctionFiles } from '../../../src/delivery/protocol/function-files.ts'
 import type { FileStore } from '../../../src/platform/files/file-store.ts'
@@ -20,7 +20,7 @@ const store = openFolderStore(join(folder, 'files'))
 const ACCOUNT = 'acc_1'
 
 async function keep(bytes: Uint8Array): Promise<string> {
-  const { sha256 } = await store.put(ACCOUNT, inPieces(bytes), { sha1: undefined, size: undefined, most: 2 ** 30 })
+  const { sha256 } = await store.put(ACCOUNT, inPieces(bytes), { sha1: undefined, size: undefined, max: 2 ** 30 })
   return sha256
 }
 
@@ -74,7 +74,7 @@ test('an archive of an output becomes the output that its files would be, in par
 test('parts in the wrong order, or without one, are refused', async () => {
   const bytes = systemTar(outputFolder(), '.vercel')
   const [first, second] = [await keep(bytes.subarray(0, 500)), await keep(bytes.subarray(500))]
-  await assert.rejects(unpackArchive(store, ACCOUNT, [second, first]), ArchiveFault)
+  await assert.rejects(unpackArchive(store, ACCOUNT, [second, first]), ArchiveError)
   await assert.rejects(unpackArchive(store, ACCOUNT, [first]), /ends in the middle/)
   await assert.rejects(unpackArchive(store, ACCOUNT, [first, '0'.repeat(64)]), /A part of the archive is missing/)
   await assert.rejects(unpackArchive(store, 'acc_2', [first, second]), /A part of the archive is missing/)
@@ -110,7 +110,7 @@ const PARTS: readonly (readonly [names: readonly string[], expected: readonly st
 
 test('parts are put in the order of their numbers; holes and other names are refused', () => {
   for (const [names, expected] of PARTS) {
-    const report = openReport()
+    const report = createReport()
     const paths = names.map((name) => `.vercel/source.tgz${name}`)
     assert.ok(paths.every(isOfArchive))
     const ordered = orderParts(

@@ -44,7 +44,12 @@ onBothEngines(
       ['index.html'],
     )
     await mustCountRight(world)
-    assert.equal((await runner.succeed()).status, 409, 'a build ends once')
+    const ended = await stateOf(world, made.id)
+    assert.equal((await runner.succeed()).status, 200, 'the answer to the report may be lost')
+    assert.equal((await runner.fail('BUILD_FAILED', 'late')).status, 200)
+    assert.deepEqual(await stateOf(world, made.id), ended, 'a build ends once')
+    assert.deepEqual([(await runner.beat()).status, (await runner.source()).status], [409, 409])
+    await mustCountRight(world)
     await runners.close()
   },
   BUILDS,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { mustCountRight, SUFFIX } from '../deploys/deploying.ts'
+import { DAY_MS, sha1Of, thereIs, upload } from '../uploads/uploading.ts'
 import { BUILDS, createSource, entriesOf, OUTPUT, openRunners, RUNNER_TOKEN, SOURCE, stateOf } from './building.ts'
 
 onBothEngines(
@@ -77,6 +78,73 @@ onBothEngines(
       assert.match(refused.errorMessage, sentence)
       await mustCountRight(world)
     }
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a source is refused by the sizes that its files have, and by the length of its list',
+  async (world) => {
+    await seedProject(world, 'web')
+    const large = Buffer.alloc(11 * 1024 ** 2)
+    assert.equal((await upload(world.call, large)).status, 200)
+    const sha = sha1Of(large)
+    const data = Buffer.from('\x01'.repeat(4000)).toString('base64')
+    for (const [files, sentence] of [
+      [Array.from({ length: 100 }, (_, at) => ({ file: `f${at}`, sha })), /The upload has more than 1073741824 bytes/],
+      [
+        Array.from({ length: 800 }, (_, at) => ({ file: `l${at}`, mode: 0o120777, data, encoding: 'base64' })),
+        /The list of the files has more than 16777216 bytes/,
+      ],
+    ] as const) {
+      const refused = await world.call.try('POST', '/v13/deployments', { name: 'web', files })
+      assert.equal(refused.status, 400, refused.text)
+      assert.match(refused.body.error.message, sentence)
+    }
+    await mustCountRight(world)
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a file that exceeds the free space of the account is refused, and is counted as long as it is stored',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    await createSource(world)
+    const runner = runners.of(await runners.take())
+    const [{ used: before }, room] = [await thereIs(world), 6000]
+    world.deps.config.files.perAccount = before[0]! + room
+    // It fits by its bytes, and not by the blocks that it takes.
+    const put = await runner.put('a'.repeat(room - 1000))
+    assert.deepEqual([put.status, put.body.error.code], [409, 'budget_used_up'])
+    const { files, blobs, used } = await thereIs(world)
+    assert.deepEqual([files.length, used], [blobs.length, [before[0]! + 8192]])
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a file that a failed build left is kept for the next build that sends it, whenever files are collected',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const send = async () => {
+      await createSource(world)
+      const runner = runners.of(await runners.take())
+      for (const content of Object.values(OUTPUT)) assert.equal((await runner.put(content)).status, 200)
+      return runner
+    }
+    await (await send()).fail('BUILD_FAILED', 'it failed')
+    world.deps.clock.set(world.deps.clock.now() + DAY_MS + 1)
+    const next = await send()
+    await world.operator('POST', '/operator/v1/timers/unused-files/run', {})
+    assert.equal((await next.succeed()).status, 200)
+    const [{ readyState }] = (await world.call('GET', '/v6/deployments')).body.deployments
+    assert.equal(readyState, 'READY')
+    await mustCountRight(world)
     await runners.close()
   },
   BUILDS,

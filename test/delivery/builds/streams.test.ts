@@ -71,7 +71,7 @@ async function followSilent(url: string, token: string) {
 test('an owner has 40 streams and never more than are left free, so a newcomer finds one', () => {
   const service = {}
   const lines = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }
-  const open = (owner: string) => openStream(service, { owner, lines, mayRead: async () => {} })
+  const open = (owner: string) => openStream(service, { owner, lines, canRead: async () => {} })
   const opened: NonNullable<ReturnType<typeof open>>[] = []
   const openAll = (owner: string) => {
     let count = 0

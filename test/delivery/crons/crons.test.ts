@@ -1,7 +1,7 @@
 /** Cron jobs of production run at most once for each time of their schedule. docs/functions.md: Cron jobs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextTimes, scheduleFault } from '../../../src/delivery/crons/schedule.ts'
+import { nextTimes, scheduleError } from '../../../src/delivery/crons/schedule.ts'
 import { runTimer } from '../../../src/timers.ts'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -160,7 +160,7 @@ onBothEngines(
 
 test('schedules: accepted and refused', () => {
   for (const good of ['* * * * *', '*/5 0-6,22 * * *', '0 0 29 2 *', '15 8 * * 1-5', '0 0 1 1,7 *'])
-    assert.equal(scheduleFault(good), undefined, good)
+    assert.equal(scheduleError(good), undefined, good)
   const wrong = [
     '* * * *',
     '* * * * * *',
@@ -173,7 +173,7 @@ test('schedules: accepted and refused', () => {
     '*/0 * * * *',
     '',
   ]
-  for (const bad of wrong) assert.notEqual(scheduleFault(bad), undefined, bad)
+  for (const bad of wrong) assert.notEqual(scheduleError(bad), undefined, bad)
   const noon = Date.UTC(2026, 2, 28, 12)
   assert.deepEqual(
     nextTimes('0 12 * * *', noon, 2),

@@ -20,7 +20,7 @@ test('a file is readable by its owner only, and not writable', async () => {
   async function* pieces() {
     yield Buffer.from('kept')
   }
-  const { sha256 } = await store.put('acc_1', pieces(), { sha1: undefined, size: undefined, most: 100 })
+  const { sha256 } = await store.put('acc_1', pieces(), { sha1: undefined, size: undefined, max: 100 })
   const { mode } = statSync(join(folder, 'acc_1', sha256.slice(0, 2), sha256))
   assert.equal(mode & 0o777, 0o400)
   assert.equal(statSync(join(folder, 'acc_1')).mode & 0o777, 0o700)
@@ -43,7 +43,7 @@ test('leftovers are removed by the age of their last change, also of their name,
   utimesSync(join(arriving, 'aside'), 1, 1)
   const before = Date.now() - 1000
   renameSync(join(arriving, 'aside'), aside)
-  const put = store.put('acc_1', pieces(), { sha1: undefined, size: undefined, most: 100 })
+  const put = store.put('acc_1', pieces(), { sha1: undefined, size: undefined, max: 100 })
   await beginning.promise
   assert.equal(await store.removeCutShort(before), 0)
   ending.resolve()

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { BadFile } from '../../../src/delivery/files/file-store.ts'
 import type { Announced, FileStore } from '../../../src/platform/files/file-store.ts'
 
-const MANY: Announced = { sha1: undefined, size: undefined, most: 1024 * 1024 }
+const MANY: Announced = { sha1: undefined, size: undefined, max: 1024 * 1024 }
 
 /** A place of files that a test may fill, and what removes it. */
 export type Opened = { store: FileStore; close(): Promise<void> }
@@ -51,7 +51,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
     for (const [announced, why] of [
       [{ ...MANY, sha1: hex('sha1', Buffer.from('others')) }, 'digest'],
       [{ ...MANY, sha1, size: 9 }, 'size'],
-      [{ sha1, size: 10, most: 9 }, 'too_large'],
+      [{ sha1, size: 10, max: 9 }, 'too_large'],
     ] as const) {
       await assert.rejects(
         store.put('acc_1', piecesOf(bytes, 3), announced),
@@ -59,7 +59,7 @@ export function suiteOfFileStores(name: string, open: () => Promise<Opened>): vo
       )
     }
     assert.deepEqual(await namesIn(store), [])
-    await store.put('acc_1', piecesOf(bytes, 3), { sha1, size: 10, most: 10 })
+    await store.put('acc_1', piecesOf(bytes, 3), { sha1, size: 10, max: 10 })
     assert.equal((await namesIn(store)).length, 1)
   })
 

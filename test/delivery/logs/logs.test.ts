@@ -161,7 +161,7 @@ onBothEngines(
     await write(other, { text: 'newest' })
     assert.deepEqual(await textsOf(world, web.id, id), ['-'], 'the oldest make room')
     assert.deepEqual(await textsOf(world, web.id, other), ['newest'])
-    deps.clock.set(deps.clock.now() + LOG_BUDGET.keptMs + 3_600_000)
+    deps.clock.set(deps.clock.now() + LOG_BUDGET.retentionMs + 3_600_000)
     await write(id, { text: 'today' })
     await runTimer(deps, 'old-logs', deps.clock.now())
     assert.deepEqual(

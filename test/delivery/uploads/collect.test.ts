@@ -188,7 +188,7 @@ async function putStray({ deps: { files } }: World, accountId: string): Promise<
   async function* pieces() {
     yield Buffer.from('a stray')
   }
-  return (await files.put(accountId, pieces(), { sha1: undefined, size: undefined, most: 100 })).sha256
+  return (await files.put(accountId, pieces(), { sha1: undefined, size: undefined, max: 100 })).sha256
 }
 
 onBothEngines('leftovers of an interrupted upload are removed once they are a day old', async (world) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atLeastSpeed, openTurns } from '../../../src/platform/fairness/file-turns.ts'
+import { atLeastSpeed, createTurns } from '../../../src/platform/fairness/file-turns.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
 import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -43,7 +43,7 @@ test('a small file may arrive at once, and delays of the server do not count aga
 })
 
 test('an owner has eight slots and never more than are free, the others wait, and a disconnected one waits no longer', async () => {
-  const turns = openTurns('files')
+  const turns = createTurns('files')
   const running: string[] = []
   const open = (owner: string, gone = NOBODY_LEAVES) => {
     const end = Promise.withResolvers<void>()

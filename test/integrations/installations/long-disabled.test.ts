@@ -277,22 +277,22 @@ test('a clock is suspect from a jump until it is back, or has gone on steadily f
   for (const jump of [31 * DAY, -31 * DAY, HOUR + 2000, -HOUR - 2000]) {
     const watch = createClockMonitor()
     const at = (passed: number, ahead = 0) => watch(1_800_000_000_000 + passed + ahead, passed)
-    assert.deepEqual(at(0), { doubted: false, began: false, jumpMs: 0 })
+    assert.deepEqual(at(0), { isSuspect: false, isNewJump: false, jumpMs: 0 })
     // Corrected bit by bit, as clocks are, by more than an hour in all.
-    for (let n = 1; n <= 10; n++) assert.equal(at(n * MINUTE, n * 1000).doubted, false)
+    for (let n = 1; n <= 10; n++) assert.equal(at(n * MINUTE, n * 1000).isSuspect, false)
     const from = 10_000
-    assert.deepEqual(at(HOUR, from + jump), { doubted: true, began: true, jumpMs: jump })
-    assert.deepEqual(at(HOUR + 1000, from + jump), { doubted: true, began: false, jumpMs: jump })
-    assert.equal(at(HOUR + 2000, from).doubted, false)
-    assert.equal(at(2 * HOUR, from + jump).began, true)
-    assert.equal(at(2 * HOUR + DAY - 1, from + jump).doubted, true)
-    assert.equal(at(2 * HOUR + DAY, from + jump).doubted, false)
-    assert.equal(at(3 * HOUR + DAY, from + jump).doubted, false)
+    assert.deepEqual(at(HOUR, from + jump), { isSuspect: true, isNewJump: true, jumpMs: jump })
+    assert.deepEqual(at(HOUR + 1000, from + jump), { isSuspect: true, isNewJump: false, jumpMs: jump })
+    assert.equal(at(HOUR + 2000, from).isSuspect, false)
+    assert.equal(at(2 * HOUR, from + jump).isNewJump, true)
+    assert.equal(at(2 * HOUR + DAY - 1, from + jump).isSuspect, true)
+    assert.equal(at(2 * HOUR + DAY, from + jump).isSuspect, false)
+    assert.equal(at(3 * HOUR + DAY, from + jump).isSuspect, false)
     // A second jump begins the day again.
-    assert.equal(at(4 * HOUR + DAY, from + 2 * jump).began, true)
-    assert.equal(at(5 * HOUR + DAY, from + 3 * jump).began, true)
-    assert.equal(at(4 * HOUR + 2 * DAY, from + 3 * jump).doubted, true)
-    assert.equal(at(5 * HOUR + 2 * DAY, from + 3 * jump).doubted, false)
+    assert.equal(at(4 * HOUR + DAY, from + 2 * jump).isNewJump, true)
+    assert.equal(at(5 * HOUR + DAY, from + 3 * jump).isNewJump, true)
+    assert.equal(at(4 * HOUR + 2 * DAY, from + 3 * jump).isSuspect, true)
+    assert.equal(at(5 * HOUR + 2 * DAY, from + 3 * jump).isSuspect, false)
   }
 })
 

@@ -70,7 +70,7 @@ function openDisk(t: TestContext, isReal: boolean) {
 }
 
 /** Whether this process may mount: root with the right to. */
-function mayMount(): boolean {
+function canMount(): boolean {
   const probe = mkdtempSync(join(tmpdir(), 'berth-may-mount-'))
   const { status } = spawnSync('mount', ['-t', 'tmpfs', 'berth', probe], { stdio: 'ignore' })
   if (status === 0) spawnSync('umount', [probe])
@@ -78,7 +78,7 @@ function mayMount(): boolean {
   return status === 0
 }
 
-for (const isReal of mayMount() ? [false, true] : [false]) {
+for (const isReal of canMount() ? [false, true] : [false]) {
   onBothEngines(
     `without its disk a backup fails, writes nothing and is reported, and works again with the disk${isReal ? ': a real mount' : ''}`,
     async (world, t) => {

@@ -74,3 +74,21 @@ test('where tags become too many for a line, the oldest count for every page', (
   assert.equal(purgeOf(purges, { number: 1, tags: ['any'] }), 'stale')
   assert.equal(purgeOf(purges, { number: 2, tags: ['tag 127'] }), 'stale')
 })
+
+test('tags are read once for all lists, and not where no purge is newer or none names a tag', () => {
+  const all = addPurge(addPurge(undefined, 'stale', ['a']), 'stale', ['b'], 'production')
+  let reads = 0
+  const made = (number: number) => ({
+    number,
+    get tags() {
+      reads++
+      return ['a', 'b']
+    },
+  })
+  assert.equal(purgeOf(all, made(0), 'production'), 'stale')
+  assert.equal(reads, 1)
+  assert.equal(purgeOf(all, made(2), 'production'), undefined)
+  assert.equal(purgeOf(addPurge(addPurge(undefined, 'stale'), 'gone'), made(1)), 'gone')
+  assert.equal(purgeOf(addPurge(addPurge(undefined, 'gone'), 'stale'), made(1)), 'stale')
+  assert.equal(reads, 1)
+})

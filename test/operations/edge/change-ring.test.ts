@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Change, openChangeRing } from '../../../src/operations/edge/change-ring.ts'
+import { type Change, createChangeRing } from '../../../src/operations/edge/change-ring.ts'
 
 const change = (key: string, stamp: number): Change => ({ key, stamp })
 
 test('a reader gets each key that changed once, in the order of their last changes', () => {
-  const ring = openChangeRing(0)
+  const ring = createChangeRing(0)
   const start = ring.place()
   ring.add([change('a', 1), change('b', 2), change('a', 3)])
   assert.deepEqual(ring.next(start, 10), { keys: ['b', 'a'], place: { sequence: 3, stamp: 3 } })
@@ -18,8 +18,8 @@ test('a reader gets each key that changed once, in the order of their last chang
 })
 
 test('evicted changes are known to be missing, by number and by characters', () => {
-  for (const bounds of [{ most: 10 }, { mostCharacters: 20 }]) {
-    const ring = openChangeRing(0, bounds)
+  for (const bounds of [{ max: 10 }, { maxCharacters: 20 }]) {
+    const ring = createChangeRing(0, bounds)
     const start = ring.place()
     for (let at = 1; at <= 11; at++) ring.add([change(`k${at % 10}`, at)])
     assert.equal(ring.next(start, 100), undefined)
@@ -29,7 +29,7 @@ test('evicted changes are known to be missing, by number and by characters', () 
 })
 
 test('a reader of another process continues from its stamp, or before it where changes become visible late', () => {
-  const [prompt, late] = [openChangeRing(0), openChangeRing(50)]
+  const [prompt, late] = [createChangeRing(0), createChangeRing(50)]
   for (const ring of [prompt, late]) {
     ring.clear({ stamp: 0, floor: 0 })
     ring.add([change('a', 100), change('b', 160), change('late', 140), change('c', 200)])
@@ -42,7 +42,7 @@ test('a reader of another process continues from its stamp, or before it where c
 })
 
 test('after all became unknown no reader continues, not even one that had everything', () => {
-  const ring = openChangeRing(0)
+  const ring = createChangeRing(0)
   ring.add([change('a', 1)])
   const place = ring.place()
   ring.clear({ stamp: 5, floor: 5 })
@@ -61,7 +61,7 @@ test('for any changes and reads, each reader ends with the current values, or ha
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const ring = openChangeRing(0, { most: 12 })
+      const ring = createChangeRing(0, { max: 12 })
       const truth = new Map<string, number>()
       const readers = Array.from({ length: 3 }, () => ({ place: ring.place(), known: new Map<string, number>() }))
       const ask = (reader: (typeof readers)[0], most: number) => {

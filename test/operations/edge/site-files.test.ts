@@ -57,7 +57,7 @@ onBothEngines(
     await tamper(world, 'blob', { condemned_at: 1 }, { id: condemned.id })
     // Bytes that arrived, and that no row of the account names.
     const unnamed = Readable.from([Buffer.from('{"theirs":1}')])
-    await world.deps.files.put(userId, unnamed, { sha1: undefined, size: undefined, most: 100 })
+    await world.deps.files.put(userId, unnamed, { sha1: undefined, size: undefined, max: 100 })
     const lost = await addFile(world, userId, 'lost')
     rmSync(join(world.deps.config.files.to, userId, lost.sha256.slice(0, 2), lost.sha256))
     const { ask, close } = await openInstance(world)
@@ -164,7 +164,7 @@ onBothEngines(
       await addFile(world, userId, 'small'),
       await addFile(world, other.id, 'theirs'),
     ]
-    const rules = { mostOfAll: 6, mostOfOne: 2, mostWaiting: 1, patienceMs: 300, stallMs: 60_000 }
+    const rules = { maxTotal: 6, maxPerOwner: 2, maxWaiting: 1, timeoutMs: 300, stallMs: 60_000 }
     const { ask, stall } = await openFiles(world, t, rules)
     const stalled = [await stall(file(large.sha256, userId)), await stall(file(large.sha256, userId))]
     const busy = await ask(file(small.sha256, userId))
@@ -191,7 +191,7 @@ onBothEngines(
       await addFile(world, userId, 'small'),
       await addFile(world, other.id, 'theirs'),
     ]
-    const { ask, stall } = await openFiles(world, t, { mostOfAll: 3, mostOfOne: 3, patienceMs: 100, stallMs: 60_000 })
+    const { ask, stall } = await openFiles(world, t, { maxTotal: 3, maxPerOwner: 3, timeoutMs: 100, stallMs: 60_000 })
     await stall(file(large.sha256, userId))
     await stall(file(large.sha256, userId))
     assert.equal((await ask(file(small.sha256, userId))).status, 503)
@@ -205,7 +205,7 @@ onBothEngines(
   async (world, t) => {
     const { userId } = world.credentials
     const [large, small] = [await addFile(world, userId, LARGE), await addFile(world, userId, 'small')]
-    const rules = { mostOfAll: 2, mostOfOne: 1, patienceMs: 60_000, stallMs: 300 }
+    const rules = { maxTotal: 2, maxPerOwner: 1, timeoutMs: 60_000, stallMs: 300 }
     const { ask, stall, opened, faults } = await openFiles(world, t, rules)
     const stalled = await stall(file(large.sha256, userId))
     const waits = ask(file(small.sha256, userId))
@@ -244,7 +244,7 @@ onBothEngines(
   async (world, t) => {
     const { userId } = world.credentials
     const [large, small] = [await addFile(world, userId, LARGE), await addFile(world, userId, 'small')]
-    const rules = { mostOfAll: 2, mostOfOne: 1, patienceMs: 600_000, stallMs: 600_000 }
+    const rules = { maxTotal: 2, maxPerOwner: 1, timeoutMs: 600_000, stallMs: 600_000 }
     let asked = 0
     const sizeOf: Deps['files']['sizeOf'] = async (...of) => {
       const size = await world.deps.files.sizeOf(...of)

@@ -27,12 +27,12 @@ async function reportOf({ operator }: World): Promise<Map<Kind, Section>> {
 /** The report in slices of one row is equal; `more` lists the kinds when it ends after the first slice of each table. */
 async function partialOf({ deps }: World, report: Map<Kind, Section>): Promise<Kind[]> {
   const ctx = { deps, db: deps.db.read, now: deps.clock.now() }
-  const { sections } = await buildReport(ctx, { rows: 1, most: 1000 })
+  const { sections } = await buildReport(ctx, { rows: 1, max: 1000 })
   // The order within a kind is by time alone.
   const counted = (some: Iterable<Section>) =>
     [...some].map(({ kind, count, partial, items }) => [kind, count, partial, items.map(({ what }) => what).sort()])
   assert.deepEqual(counted(sections), counted(report.values()))
-  const begun = await buildReport(ctx, { rows: 1, most: 1 })
+  const begun = await buildReport(ctx, { rows: 1, max: 1 })
   return begun.sections.filter(({ partial }) => partial).map(({ kind }) => kind)
 }
 
@@ -306,9 +306,9 @@ onBothEngines(
     assert.equal(new Set(seen).size, 2500)
     let slices = 0
     const count = async () => void slices++
-    assert.equal(await scanTable(read, SEEN, count, { rows: 1000, most: 1 }), true)
+    assert.equal(await scanTable(read, SEEN, count, { rows: 1000, max: 1 }), true)
     assert.equal(slices, 1)
-    assert.equal(await scanTable(read, SEEN, count, { rows: 2500, most: 1 }), false, 'nothing is behind the last row')
+    assert.equal(await scanTable(read, SEEN, count, { rows: 2500, max: 1 }), false, 'nothing is behind the last row')
   },
 )
 

@@ -1,5 +1,6 @@
 /** Failed attempts count by client and address, and lock no other out. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { newClientSecret } from '../../../src/platform/base/ids.ts'
 import { peerAddress } from '../../../src/platform/http/failure-limits.ts'
@@ -73,7 +74,16 @@ onBothEngines(
     assert.equal((await guess(ATTACKER, app.clientSecret)).status, 200, 'behind one proxy all share an address')
     world.deps.clock.set(world.deps.clock.now() + 61_000)
     assert.equal((await guess(ATTACKER)).status, 401)
-    assert.equal(world.logged().split('failed-attempt limit reached').length - 1, 2, 'the log says it once each')
+    const lines = world
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('failed-attempt limit reached'))
+    assert.equal(lines.length, 2, 'the log says it once each')
+    for (const [at, id] of [app.clientId, 'oac_none'].entries()) {
+      const { limit, of } = JSON.parse(lines[at]!)
+      const client = createHash('sha256').update(id).digest('hex')
+      assert.deepEqual([limit, of], ['client-failures', `${client} ${ATTACKER}`])
+    }
   },
   ON,
 )

@@ -205,7 +205,7 @@ const ORACLE: Record<string, Needs> = {
 
 type Granted = Partial<Record<Scope, Level>>
 
-function mayByTable(operationId: string, granted: Granted): boolean {
+function allowedByTable(operationId: string, granted: Granted): boolean {
   const needs = ORACLE[operationId]
   if (needs === undefined) assert.fail(`${operationId} is not in the table: say by hand which scopes it needs`)
   if (needs === null) return false
@@ -276,7 +276,7 @@ onBothEngines(
         const answer = await call.try(method, withQuery(url, `teamId=${samples.teamId}`), body)
         const said = `${route.operationId} with ${written(granted).join(' ') || 'nothing'}: ${answer.text.slice(0, 300)}`
         assert.ok(answer.status < 500, said)
-        assert.equal(answer.status !== 403, mayByTable(route.operationId, granted), said)
+        assert.equal(answer.status !== 403, allowedByTable(route.operationId, granted), said)
         if (answer.status === 403) assert.equal(answer.body.error.code, 'forbidden', said)
         asked++
       }

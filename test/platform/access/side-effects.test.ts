@@ -288,10 +288,10 @@ for (const [what, inside] of Object.entries(INSIDE)) {
       }
       await openEnvironment(world, inside, installed, query)
       const person = await world.user('somebody')
-      for (const [role, mayWrite] of Object.entries(ROLES)) {
+      for (const [role, canWrite] of Object.entries(ROLES)) {
         const set = await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${person.id}`, { role })
         assert.equal(set.status, 200, set.text)
-        const may = mayWrite && !(role === 'DEVELOPER' && inside.needs === 'production')
+        const may = canWrite && !(role === 'DEVELOPER' && inside.needs === 'production')
         await mustRemove(world, person.call, may, role)
         if (may) await renew()
       }
@@ -300,7 +300,7 @@ for (const [what, inside] of Object.entries(INSIDE)) {
       const grants = grantsOf(['project', 'domain', 'project-env-vars', 'global-project-env-vars'])
       for (const granted of grants.filter((_, at) => at % every === 0)) {
         await consentTo(world, app, granted)
-        const may = mayByHand(inside.needs, granted)
+        const may = allowedByHand(inside.needs, granted)
         await mustRemove(world, installed, may, JSON.stringify(granted))
         if (may) await renew()
       }
@@ -310,7 +310,7 @@ for (const [what, inside] of Object.entries(INSIDE)) {
 
 type Granted = Record<string, 'read' | 'write'>
 
-function mayByHand(needs: Inside['needs'], granted: Granted): boolean {
+function allowedByHand(needs: Inside['needs'], granted: Granted): boolean {
   const [own, all] = [granted['project-env-vars'], granted['global-project-env-vars']]
   if (granted.project !== 'write') return false
   if (needs === 'domain') return granted.domain === 'write'

@@ -33,11 +33,11 @@ onBothEngines(
 test('an account with 48 endpoints of silent names leaves room for the deliveries of another', async (t) => {
   const hook = await receiver(t)
   const egress = openEgress(openDns([dns.address]), () => true)
-  const giveUp = new AbortController()
+  const controller = new AbortController()
   const ended: string[] = []
   const post = async (accountId: string, host: string) => {
     const url = `http://${host}:${new URL(hook.url).port}/`
-    const posted = await egress.post({ url, headers: {}, body: '', accountId }, giveUp.signal)
+    const posted = await egress.post({ url, headers: {}, body: '', accountId }, controller.signal)
     ended.push(accountId)
     return posted
   }
@@ -53,7 +53,7 @@ test('an account with 48 endpoints of silent names leaves room for the deliverie
   dns.zones.set('prompt.org', { a: ['127.0.0.1'] })
   assert.equal(((await post('few', 'prompt.org')) as { statusCode: number }).statusCode, 200)
   assert.deepEqual(ended, ['few'])
-  giveUp.abort()
+  controller.abort()
   for (const posted of await Promise.all(silent)) assert.ok('error' in posted)
   await egress.close()
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type HashOwner, openHashTurns } from '../../../src/platform/adapters/hash-turns.ts'
+import { createHashTurns, type HashOwner } from '../../../src/platform/adapters/hash-turns.ts'
 import { openClient, openSignedInClient, PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
 import { seedProject } from '../../support/projects.ts'
 import { root } from '../../support/root.ts'
@@ -11,7 +11,7 @@ import { onBothEngines, type World } from '../../support/world.ts'
 
 /** Turns whose work ends on demand: `end` ends the one that began first, and `begun` has the names in the order of their start. */
 function watchedTurns(longestWaitMs?: number) {
-  const inTurn = openHashTurns(longestWaitMs)
+  const inTurn = createHashTurns(longestWaitMs)
   const begun: string[] = []
   const running: (() => void)[] = []
   const hash = (name: string, owner: HashOwner) =>
@@ -83,7 +83,7 @@ test('the queue of an owner, and of one address of it, is bounded; what is above
 })
 
 test('work that fails gives its turn to the next one', async () => {
-  const inTurn = openHashTurns()
+  const inTurn = createHashTurns()
   const owner: HashOwner = { kind: 'account', owner: 'one' }
   const failed = Array.from({ length: 5 }, () => inTurn(owner, () => Promise.reject(new Error('no memory'))))
   for (const one of failed) await assert.rejects(one, /no memory/)

@@ -95,7 +95,7 @@ test('what can be packed is packed before it goes, is found in it, and is whole 
     const subjects: Topic[] = [`project large ${n}`]
     const pack = (value: unknown) => ({
       bytes: 100,
-      unpack: () => {
+      decompress: () => {
         unpacked++
         return value
       },

@@ -19,7 +19,7 @@ const BELIEVED_MS = 50
 async function openBehind(t: TestContext, believedMs: number) {
   const relay = await openForgetfulRelay(new URL(await migratedDatabase()))
   const idle = { probeMs: 600_000, believedMs }
-  const options = { keepsStatements: true, patience: Number(PATIENCE), idle }
+  const options = { preparedStatements: true, patience: Number(PATIENCE), idle }
   const db = await openPostgres(relay.url, () => {}, undefined, options)
   t.after(async () => {
     await db.close()

@@ -87,7 +87,7 @@ async function answers(url: string): Promise<boolean> {
 
 test('a server in German is migrated next to a service, and its standby is recognized', { skip }, async (t) => {
   const { url, data, start, stop } = await germanServer(t)
-  const db = await openPostgres(url, () => {}, undefined, { keepsStatements: true, patience: Number(PATIENCE) })
+  const db = await openPostgres(url, () => {}, undefined, { preparedStatements: true, patience: Number(PATIENCE) })
   t.after(() => db.close().catch(() => {}))
   await assert.rejects(sql`select 1 / 0`.execute(db.read), /Division durch Null/, 'the server speaks German')
   await db.write((tx) => tx.insertInto('fact').values({ name: 'f', value: 'x' }).execute())

@@ -16,7 +16,10 @@ const readFact = preparedQuery<{ name: string }, { name: string; value: string }
 
 async function openGerman(t: TestContext): Promise<{ db: Db; said: string[] }> {
   const proxy = await openGermanProxy(t, new URL(await migratedDatabase()))
-  const db = await openPostgres(proxy.url, () => {}, undefined, { keepsStatements: true, patience: Number(PATIENCE) })
+  const db = await openPostgres(proxy.url, () => {}, undefined, {
+    preparedStatements: true,
+    patience: Number(PATIENCE),
+  })
   t.after(() => db.close())
   return { db, said: proxy.said }
 }

@@ -111,7 +111,7 @@ async function namesAfterCut(folder: string, files: Record<string, Buffer>, call
   try {
     mkdirSync(image, { recursive: true })
     for (const [path, bytes] of disk.cut()) writeFileSync(join(image, basename(path)), bytes)
-    const db = await openSqlite({ file: join(image, 'berth.db'), onDiskFault: assert.ifError })
+    const db = await openSqlite({ file: join(image, 'berth.db'), onDiskError: assert.ifError })
     try {
       return (await db.read.selectFrom('project').select('name').orderBy('name').execute()).map(({ name }) => name)
     } finally {

@@ -13,16 +13,16 @@ const readFact = preparedQuery<{ name: string }, { name: string; value: string }
 )
 const writeFact = preparedQuery<{ name: string }, unknown>(
   (db, value) => db.insertInto('fact').values({ name: value.name, value: 'x' }),
-  { noAnswer: true },
+  { discardResult: true },
 )
 const sleep = preparedQuery<{ seconds: number }, unknown>((_, value) => ({
   // No plain SELECT, which is sent once more when its connection was cut.
   compile: () => sql`with slept as (select pg_sleep(${value.seconds})) select * from slept`.compile(_),
 }))
 
-async function openStore(t: TestContext, keepsStatements = true, timeout = 1): Promise<{ db: Db; url: string }> {
+async function openStore(t: TestContext, preparedStatements = true, timeout = 1): Promise<{ db: Db; url: string }> {
   const url = await newDatabase()
-  const db = await openPostgres(url, () => {}, undefined, { keepsStatements, patience: timeout })
+  const db = await openPostgres(url, () => {}, undefined, { preparedStatements, patience: timeout })
   t.after(() => db.close())
   return { db, url }
 }

@@ -79,7 +79,7 @@ function rollFrom(what: string, commitOf: () => string): void {
       engine: 'postgres',
       found,
       short: true,
-      patienceMs: 240_000,
+      timeoutMs: 240_000,
       after: (end) => t.after(end),
       say,
       hasTime: () => true,

@@ -12,7 +12,7 @@ test('the bytes of deleted rows are overwritten in the file once the log is fold
   const folder = mkdtempSync(join(storesFolder(), 'berth-deleted-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'berth.db')
-  const db = await openSqlite({ file, onDiskFault: assert.ifError })
+  const db = await openSqlite({ file, onDiskError: assert.ifError })
   t.after(() => db.close())
   // In the order of their names, so that SQLite moves none to another page: it overwrites what is deleted, and not what it left when it moved a row.
   const names = Array.from(

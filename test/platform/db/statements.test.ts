@@ -80,7 +80,7 @@ async function sayEverything(world: World): Promise<void> {
   // PostgreSQL takes no table for large while it has no page.
   const session = { hash: 'x', user_id: samples.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
   const manifest = Readable.from([Buffer.from('{}')])
-  const { sha256 } = await world.deps.files.put(samples.spare.id, manifest, { sha1: undefined, size: 2, most: 2 })
+  const { sha256 } = await world.deps.files.put(samples.spare.id, manifest, { sha1: undefined, size: 2, max: 2 })
   await world.deps.db.write(async (tx) => {
     await tx.insertInto('session').values(session).execute()
     await tx.insertInto('half_sign_in').values({ hash: 'x', user_id: samples.spare.id, expires_at: 1 }).execute()

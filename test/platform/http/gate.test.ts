@@ -59,7 +59,7 @@ test('a semaphore gives no slot past those of the owner that wait, and leaves no
 
 test('a limited number of requests of an account run at once, the others wait, and the 257th of them is refused', async (t) => {
   openTime(t)
-  const gate = createGate({ mostOfOne: 2 })
+  const gate = createGate({ maxPerOwner: 2 })
   await nextTurn()
   assert.deepEqual([gate.enter('a'), gate.enter('a')], [undefined, undefined])
   let entered = 0
@@ -82,7 +82,7 @@ test('a limited number of requests of an account run at once, the others wait, a
 
 test('after a long turn all wait for the next, in which accounts take turns', async (t) => {
   const busy = openTime(t)
-  const gate = createGate({ mostOfOne: 1000 })
+  const gate = createGate({ maxPerOwner: 1000 })
   await nextTurn()
   gate.enter('a')
   busy(10)
@@ -102,14 +102,14 @@ test('after a long turn all wait for the next, in which accounts take turns', as
 
 test('a request that waited for 10 s is refused and takes no slot; the gate looks again when something has changed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  let hasRoom = false
-  const gate = createGate({ mostOfOne: 1, mostOfAll: 1, mayEnter: () => hasRoom })
+  let hasCapacity = false
+  const gate = createGate({ maxPerOwner: 1, maxTotal: 1, canEnter: () => hasCapacity })
   const first = gate.enter('a')!
   t.mock.timers.tick(9_999)
   const second = gate.enter('a')!
   t.mock.timers.tick(1)
   await assert.rejects(first, (error) => error instanceof Refusal && error.key === 'rate_limited')
-  hasRoom = true
+  hasCapacity = true
   gate.recheck()
   await second
   const others = [gate.enter('b'), gate.enter('c')]
@@ -216,7 +216,7 @@ test('short writes share one commit, up to the limit', async (t) => {
 
 test('what waits comes in one after another, and where each fills an iteration of the event loop, one in each', async (t) => {
   const busy = openTime(t)
-  const gate = createGate({ mostOfOne: 1000 })
+  const gate = createGate({ maxPerOwner: 1000 })
   await nextTurn()
   gate.enter('a')
   busy(10)
@@ -244,8 +244,8 @@ test('how many lists, bulk writes and requests run at once, of one account and o
     ['sqlite', { all: 64, lists: 1, ofAll: 2 }],
     ['postgres', { all: 16, lists: 3, ofAll: 6 }],
   ] as const) {
-    let hasRoom = false
-    const gates = createGates(engine, () => hasRoom)
+    let hasCapacity = false
+    const gates = createGates(engine, () => hasCapacity)
     const enters = async (name: 'all' | 'bulk' | 'lists', owner: string) => {
       await nextTurn()
       let entered = 0
@@ -260,8 +260,8 @@ test('how many lists, bulk writes and requests run at once, of one account and o
     }
     assert.deepEqual([await enters('all', 'a'), await enters('bulk', 'a')], [most.all, 1], engine)
     assert.equal(await enters('lists', 'none'), 0, 'an account whose answers have not left makes no list')
-    hasRoom = true
-    const other = createGates(engine, () => hasRoom)
+    hasCapacity = true
+    const other = createGates(engine, () => hasCapacity)
     gates.lists = other.lists
     assert.equal(await enters('lists', 'a'), most.lists, engine)
     let sum = most.lists

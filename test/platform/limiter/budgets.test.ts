@@ -29,10 +29,10 @@ onBothEngines('each table of a store has a budget, a limit by time, or a reason 
 
 test('docs/limits.md lists each budget with its figure, and each table with what bounds it', () => {
   const rows = page.split('\n').filter((line) => line.startsWith('| `'))
-  for (const [name, { most }] of Object.entries(BUDGETS))
+  for (const [name, { max }] of Object.entries(BUDGETS))
     assert.ok(
-      rows.some((row) => row.startsWith(`| \`${name}\` `) && row.includes(` ${most.toLocaleString('en')} `)),
-      `${name}: ${most.toLocaleString('en')}`,
+      rows.some((row) => row.startsWith(`| \`${name}\` `) && row.includes(` ${max.toLocaleString('en')} `)),
+      `${name}: ${max.toLocaleString('en')}`,
     )
   for (const [table, bound] of Object.entries(BOUNDS)) {
     const row = rows.find((row) => row.startsWith(`| \`${table}\` `)) ?? ''

@@ -78,7 +78,7 @@ const LIMITS = { ofAll: 6, ofAccount: 4, ofPerson: 100 }
 test('pages of one account and of all are bounded, and the account with most loses its oldest', () => {
   const pages = createSubscriptions<Page>(LIMITS)
   const first = page('large')
-  const inTheWay = (owner: string) => pages.inTheWayOf(page(owner))?.page
+  const inTheWay = (owner: string) => pages.evictionFor(page(owner))?.page
   for (const one of [first, ...pagesOf(3, 'large')]) pages.add(one)
   assert.equal(inTheWay('large'), first)
   assert.equal(inTheWay('small'), undefined)
@@ -99,7 +99,7 @@ test('the pages of a user in all accounts are limited, and their own oldest one 
   const mine = ['one', 'other', 'one'].map((owner) => page(owner, 'me'))
   const theirs = page('one', 'mate')
   for (const one of [theirs, ...mine]) pages.add(one)
-  const inTheWay = (userId: string) => pages.inTheWayOf({ owner: 'one', userId })
+  const inTheWay = (userId: string) => pages.evictionFor({ owner: 'one', userId })
   assert.equal(inTheWay('me')?.page, mine[0])
   assert.match(inTheWay('me')!.why, /^You have 100 pages with live updates open/)
   assert.equal(inTheWay('mate'), undefined)
@@ -113,13 +113,13 @@ test('in a full account the user with most pages loses one, and never to a user 
   const many = [1, 2, 3].map(() => page('one', 'many'))
   for (const one of [few, ...many]) pages.add(one)
   for (const userId of ['few', 'many', 'new']) {
-    const full = pages.inTheWayOf({ owner: 'one', userId })!
+    const full = pages.evictionFor({ owner: 'one', userId })!
     assert.equal(full.page, many[0], userId)
     assert.match(full.why, /^The account has 1000 pages with live updates open/)
   }
   // Above the limit of all pages, it is the user with most pages in the account with most pages.
   for (const one of pagesOf(2, 'small')) pages.add(one)
-  const full = pages.inTheWayOf(page('new'))!
+  const full = pages.evictionFor(page('new'))!
   assert.equal(full.page, many[0])
   assert.match(full.why, /^The service has 4000 pages with live updates open/)
 })

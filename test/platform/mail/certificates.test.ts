@@ -30,8 +30,8 @@ function settingsOf(BERTH_SMTP_URL: string, BERTH_SMTP_TLS = 'auto') {
 }
 
 test('the table of encrypted and verified connections, by the host, the password and BERTH_SMTP_TLS', () => {
-  for (const [url, choice, mayEncrypt, mustEncrypt, mustVerify] of RULES)
-    assert.deepEqual(settingsOf(url, choice).smtp!.tls, { mayEncrypt, mustEncrypt, mustVerify }, `${url} ${choice}`)
+  for (const [url, choice, canEncrypt, mustEncrypt, mustVerify] of RULES)
+    assert.deepEqual(settingsOf(url, choice).smtp!.tls, { canEncrypt, mustEncrypt, mustVerify }, `${url} ${choice}`)
   for (const url of ['smtps://localhost', `smtp://${LOGIN}@mail.example.com`])
     assert.throws(() => settingsOf(url, 'off'), /^Error: BERTH_SMTP_TLS must not be off where BERTH_SMTP_URL /)
 })

@@ -358,12 +358,12 @@ test('settings of mail are checked, and a password in them is never repeated', (
   assert.throws(() => read({ BERTH_SMTP_URL: 'smtp://h' }), /BERTH_MAIL_FROM must be set/)
   assert.deepEqual(read({ ...from, BERTH_SMTP_URL: 'smtp://h' }).smtp, {
     ...{ host: 'h', port: 587, secure: false },
-    tls: { mayEncrypt: true, mustEncrypt: false, mustVerify: false },
+    tls: { canEncrypt: true, mustEncrypt: false, mustVerify: false },
   })
   assert.deepEqual(read({ ...from, BERTH_SMTP_URL: 'smtps://u%40x:p%3A@[::1]:2525' }).smtp, {
     ...{ host: '::1', port: 2525, secure: true },
     ...{ user: 'u@x', password: 'p:' },
-    tls: { mayEncrypt: true, mustEncrypt: true, mustVerify: true },
+    tls: { canEncrypt: true, mustEncrypt: true, mustVerify: true },
   })
   const { from: named } = read({ BERTH_MAIL_FROM: 'Berth, of Acme <b@acme.example>' })
   assert.deepEqual(named, { name: 'Berth, of Acme', address: 'b@acme.example' })

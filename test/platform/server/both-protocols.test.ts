@@ -19,10 +19,10 @@ import { eventually } from '../../support/eventually.ts'
 import { assertWithin } from '../../support/time-limits.ts'
 
 const AT = '127.0.0.1'
-type How = { patienceMs?: number; perAddress?: number; certificate?: () => Promise<LocalCertificate> }
+type How = { timeoutMs?: number; perAddress?: number; certificate?: () => Promise<LocalCertificate> }
 
 /** A server that says by what it was asked; `/slow` waits for `answer`. */
-async function openServer(t: TestContext, { patienceMs = 10_000, perAddress = 1000, certificate }: How = {}) {
+async function openServer(t: TestContext, { timeoutMs = 10_000, perAddress = 1000, certificate }: How = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-both-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const kept = openLocalCertificate(
@@ -42,7 +42,7 @@ async function openServer(t: TestContext, { patienceMs = 10_000, perAddress = 10
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   answerOneAtATime(server)
-  takeBothProtocols(server, { log, shutdownSignal: stopping.signal, certificate: certificate ?? kept, patienceMs })
+  takeBothProtocols(server, { log, shutdownSignal: stopping.signal, certificate: certificate ?? kept, timeoutMs })
   boundConnections(server, { perAddress, trustedProxies: undefined })
   await new Promise<void>((resolve) => server.listen(0, AT, resolve))
   t.after(() => {
@@ -166,7 +166,7 @@ test('any other protocol is refused, and half of a first message ends after 5 s,
 })
 
 test('connections that say nothing, or no whole head, are answered 408 in time, and others are answered meanwhile', async (t) => {
-  const { port, kept, server } = await openServer(t, { patienceMs: 2000 })
+  const { port, kept, server } = await openServer(t, { timeoutMs: 2000 })
   const silent = await Promise.all(Array.from({ length: 200 }, () => open(t, port)))
   const half = await open(t, port, 'GET / HTTP/1.1\r\nHo')
   const asked = await open(t, port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -223,7 +223,7 @@ test('of too many handshakes that do not end, the oldest is cut off', async (t) 
 })
 
 test('a stop ends connections without a request, and leaves answers of both kinds their time (a bound on time)', async (t) => {
-  const { server, port, slow, stopping } = await openServer(t, { patienceMs: 10_000_000 })
+  const { server, port, slow, stopping } = await openServer(t, { timeoutMs: 10_000_000 })
   const without = await Promise.all([open(t, port), open(t, port, '\x16\x03\x01')])
   const ends = without.map((socket) => heard(socket).closed)
   const asking = [await open(t, port), await secure(t, port)]

@@ -15,12 +15,12 @@ import { boundConnections } from '../../../src/platform/server/connections.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openCertificates } from '../../support/servers/certificates.ts'
 
-type Rules = { most: number; perAddress: number; trusted?: string }
+type Rules = { max: number; perAddress: number; trusted?: string }
 
 /** A server that answers at once, and `/slow` never. */
 async function openServer(
   t: TestContext,
-  { most, perAddress, trusted = '' }: Rules,
+  { max, perAddress, trusted = '' }: Rules,
   pem?: { cert: string; key: string },
 ) {
   const answer: RequestListener = (request, response) => {
@@ -29,7 +29,7 @@ async function openServer(
   const files = pem && { cert: readFileSync(pem.cert), key: readFileSync(pem.key) }
   const server = files ? createSecureServer(files, answer) : createServer(answer)
   const { trustedProxies } = readConfig({ BERTH_TRUSTED_PROXIES: trusted }).connections
-  boundConnections(server, { most, perAddress, trustedProxies })
+  boundConnections(server, { max: max, perAddress, trustedProxies })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()
@@ -62,7 +62,7 @@ async function ask(server: Server, socket: Socket, path: string): Promise<void> 
 const isOpen = (sockets: Socket[]) => sockets.map(({ destroyed }) => !destroyed)
 
 test('over the number of its address, the connection that was idle for longest makes room', async (t) => {
-  const server = await openServer(t, { most: 100, perAddress: 3 })
+  const server = await openServer(t, { max: 100, perAddress: 3 })
   const [first, second, third] = [
     await open(t, server, '127.0.0.2', '/'),
     await open(t, server, '127.0.0.2'),
@@ -78,7 +78,7 @@ test('over the number of its address, the connection that was idle for longest m
 test('of IPv6 a /64 has the connections of one address, and of IPv4 an address however it is written', () => {
   const { trustedProxies } = readConfig({}).connections
   const server = createPlainServer()
-  boundConnections(server, { most: 100, perAddress: 2, trustedProxies })
+  boundConnections(server, { max: 100, perAddress: 2, trustedProxies })
   // Not every machine has addresses of two IPv6 networks: the server is given connections that claim them.
   const come = (remoteAddress: string) => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
@@ -92,7 +92,7 @@ test('of IPv6 a /64 has the connections of one address, and of IPv4 an address h
 })
 
 test('a request that waits for its answer is not cut off: where all are busy, the newcomer is closed', async (t) => {
-  const server = await openServer(t, { most: 100, perAddress: 2 })
+  const server = await openServer(t, { max: 100, perAddress: 2 })
   const busy = [await open(t, server, '127.0.0.2', '/slow'), await open(t, server, '127.0.0.2', '/slow')]
   const newcomer = await open(t, server, '127.0.0.2')
   await eventually(() => newcomer.destroyed)
@@ -100,7 +100,7 @@ test('a request that waits for its answer is not cut off: where all are busy, th
 })
 
 test('a body that stalls is idle, and so is half a request', async (t) => {
-  const server = await openServer(t, { most: 100, perAddress: 2 })
+  const server = await openServer(t, { max: 100, perAddress: 2 })
   const [body, head] = [await open(t, server, '127.0.0.2'), await open(t, server, '127.0.0.2')]
   body.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{')
   head.write('GET / HTTP/1.1\r\nHost')
@@ -112,7 +112,7 @@ test('a body that stalls is idle, and so is half a request', async (t) => {
 })
 
 test('when a listener is full, the address that has most makes room, and no other loses a connection', async (t) => {
-  const server = await openServer(t, { most: 6, perAddress: 4 })
+  const server = await openServer(t, { max: 6, perAddress: 4 })
   const quiet = await open(t, server, '127.0.0.9', '/')
   const many: Socket[] = []
   for (let n = 0; n < 4; n++) many.push(await open(t, server, '127.0.0.2'))
@@ -123,7 +123,7 @@ test('when a listener is full, the address that has most makes room, and no othe
 })
 
 test('when a listener is full of addresses with one connection each, the one that was idle for longest makes room', async (t) => {
-  const server = await openServer(t, { most: 3, perAddress: 3 })
+  const server = await openServer(t, { max: 3, perAddress: 3 })
   const held: Socket[] = []
   for (let n = 2; n < 7; n++) held.push(await open(t, server, `127.0.0.${n}`, '/'))
   await eventually(() => held[0]!.destroyed && held[1]!.destroyed)
@@ -131,7 +131,7 @@ test('when a listener is full of addresses with one connection each, the one tha
 })
 
 test('a trusted proxy has as many connections as the listener, and loses the oldest when that is full', async (t) => {
-  const server = await openServer(t, { most: 4, perAddress: 1, trusted: '10.0.0.0/8, 127.0.0.2' })
+  const server = await openServer(t, { max: 4, perAddress: 1, trusted: '10.0.0.0/8, 127.0.0.2' })
   const proxied: Socket[] = []
   for (let n = 0; n < 4; n++) proxied.push(await open(t, server, '127.0.0.2', '/'))
   assert.deepEqual(isOpen(proxied), [true, true, true, true])
@@ -142,7 +142,7 @@ test('a trusted proxy has as many connections as the listener, and loses the old
 })
 
 test('an answer that has left is not held by its connection, which stays open', async (t) => {
-  const server = await openServer(t, { most: 10, perAddress: 10 })
+  const server = await openServer(t, { max: 10, perAddress: 10 })
   let answered: WeakRef<object> | undefined
   server.once('request', (_, response) => {
     answered = new WeakRef(response)
@@ -160,7 +160,7 @@ test('an answer that has left is not held by its connection, which stays open', 
 test('over https a connection that waits for its answer is known too', async (t) => {
   const { make } = openCertificates(t)
   const pem = make('one')
-  const server = await openServer(t, { most: 100, perAddress: 2 }, pem)
+  const server = await openServer(t, { max: 100, perAddress: 2 }, pem)
   const { port } = server.address() as AddressInfo
   const secure = async (path: string) => {
     const socket = connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {})

@@ -18,7 +18,7 @@ const MIB = 1024 * 1024
 async function openServer(t: TestContext, rules: ResponseBufferOptions) {
   let ended = 0
   let left = 0
-  const unsent = createResponseBuffers({ ...rules, onEnded: () => void ended++, onLeft: () => void left++ })
+  const unsent = createResponseBuffers({ ...rules, onStalled: () => void ended++, onDrained: () => void left++ })
   const server = createServer(async (request, response) => {
     const [, owner, bytes, ms] = request.url!.split('/')
     // The test asks for a slow answer.
@@ -87,7 +87,7 @@ test('a response larger than the budget is still sent', async (t) => {
 })
 
 test('a connection that takes nothing is ended, one that takes slowly is not', async (t) => {
-  const { server, unsent, ended } = await openServer(t, { longestStallMs: 2000 })
+  const { server, unsent, ended } = await openServer(t, { maxStallMs: 2000 })
   const stalled = askAndWait(server, `/a/${30 * MIB}`)
   // Enough to last until the other one has ended, also where a read takes far more than is waited for.
   const whole = 120 * MIB
@@ -150,7 +150,7 @@ test('the account with most unsent bytes loses a connection, also where the newe
 })
 
 test('an answer that waits for an earlier one of its connection waits as long as answers leave', async (t) => {
-  const { server, ended } = await openServer(t, { longestStallMs: 1600 })
+  const { server, ended } = await openServer(t, { maxStallMs: 1600 })
   // The last is ready at once; those before it take 400 ms each, one after another.
   const late = [400, 800, 1200, 1600, 2000].map((ms) => `/a/20000/${ms}`)
   const socket = askAndWait(server, ...late, '/a/20000')

@@ -85,7 +85,7 @@ function badTokens(name: string): string[] {
 }
 
 /** What a command must be given; a place that is not there for each file. */
-function wordsOf({ words, arguments: takes = [], options = {} }: Command, place: string): string[] {
+function wordsOf({ name: words, arguments: takes = [], options = {} }: Command, place: string): string[] {
   const given = Object.entries(options).filter(([, { required }]) => required)
   return [
     ...words.split(' '),
@@ -165,9 +165,9 @@ test('no command repeats any part of a secret setting that was not understood', 
   for (const [name, text] of some)
     for (const command of COMMANDS) {
       // They keep running, or read what is typed.
-      if (['serve', 'sites', 'completion', 'token revoke'].includes(command.words)) continue
+      if (['serve', 'sites', 'completion', 'token revoke'].includes(command.name)) continue
       const { code, out, err } = await berth(wordsOf(command, place), { ...env, [name]: text })
-      assert.doesNotMatch(out + err, HALVES, `${command.words}, ${name}=${text}`)
+      assert.doesNotMatch(out + err, HALVES, `${command.name}, ${name}=${text}`)
       if (code !== 0) told++
     }
   assert.ok(told > some.length * 20, `${told} commands ended with a sentence`)

@@ -66,7 +66,7 @@ test('a bad value is refused by a message that begins with the name, and that ne
 test('settings marked as secret hold a secret, and the others show no password', () => {
   const secrets = rows.filter(([, row]) => row.secret).map(([name]) => name)
   const shaped = rows
-    .filter(([name, { kind }]) => /TOKEN$/.test(name) || /password/.test(kind.values))
+    .filter(([name, { type }]) => /TOKEN$/.test(name) || /password/.test(type.values))
     .map(([name]) => name)
   assert.deepEqual(
     shaped.filter((name) => !secrets.includes(name)),
@@ -78,7 +78,7 @@ test('every BERTH_ variable that the code or a page names is in the table', () =
   /** Those of the proxies in deploy/, of the tests and of the bench, and examples of mistakes. */
   const others =
     /^BERTH_(TEST_(ROUNDS|BUILDS|SEED|POSTGRES|SQLITE|ENGINES|PROGRAMS|STORES|BOUNDS)|DRILL_ROWS|TLS_ISSUER|CADDY_ADMIN|HTTPS?_PORT|EDGE|CLIENTS\w*|(OUTSIDE|STATIC)_FIXTURES|SCREENSHOTS|ATTACKS\w*|PORT)$/
-  const words = ['grep', '-hoE', '\\bBERTH_[A-Z0-9_]*[A-Z0-9]']
+  const words = ['grep', '--no-index', '-hoE', '\\bBERTH_[A-Z0-9_]*[A-Z0-9]']
   const found = execFileSync('git', [...words, '--', 'src', 'bin', 'docs/*.md', 'README.md', 'CHANGELOG.md'], {
     cwd: root,
     encoding: 'utf8',

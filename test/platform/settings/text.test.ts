@@ -73,7 +73,7 @@ test('a scheme in capitals is refused by each setting that takes one', () => {
 })
 
 test('a setting that names a path takes no address, and no quote at one of its ends', () => {
-  const paths = rows.filter(([name]) => /^a path|^`sqlite:/.test(SETTINGS[name as keyof typeof SETTINGS].kind.values))
+  const paths = rows.filter(([name]) => /^a path|^`sqlite:/.test(SETTINGS[name as keyof typeof SETTINGS].type.values))
   assert.ok(paths.length >= 8)
   for (const [name] of paths) {
     const prefix = name === 'DATABASE_URL' ? 'sqlite:' : ''

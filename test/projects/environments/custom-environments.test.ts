@@ -214,13 +214,13 @@ for (const [version, Sdk] of Object.entries({ '1.1.0': Oldest, '1.6.3': Middle, 
     await create(world.call, { slug: 'qa' })
     const variable = { key: 'TOKEN', value: 'v', type: 'encrypted', target: [], customEnvironmentIds: [id] }
     const url = '/v10/projects/web/env'
-    const mayName = version !== '1.1.0' // The oldest one takes `customEnvironmentIds` out of what it sends.
-    const requestBody = mayName ? variable : { ...variable, target: ['preview'] }
+    const canName = version !== '1.1.0' // The oldest one takes `customEnvironmentIds` out of what it sends.
+    const requestBody = canName ? variable : { ...variable, target: ['preview'] }
     const made = await sdk.projects.createProjectEnv({ idOrName, requestBody })
     assert.deepEqual(made.created.target, requestBody.target)
-    if (!mayName) await world.call('PATCH', `${url}/${made.created.id}`, { target: [], customEnvironmentIds: [id] })
+    if (!canName) await world.call('PATCH', `${url}/${made.created.id}`, { target: [], customEnvironmentIds: [id] })
     assert.deepEqual((await world.call('GET', url)).body.envs[0].customEnvironmentIds, [id])
-    if (mayName) {
+    if (canName) {
       const again = await sdk.projects.createProjectEnv({ idOrName, requestBody: [requestBody] })
       assert.equal(again.failed[0].error.code, 'ENV_ALREADY_EXISTS')
     }

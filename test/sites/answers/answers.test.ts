@@ -10,10 +10,12 @@ import { functionOf, showFunctions } from '../functions/function-site.ts'
 import { deployment, name, project } from '../snapshot/lines.ts'
 
 /**
- * Answers with its number, and with the headers that a POST sets before. `hold` makes answers wait with their end, `go` ends that, `fail` answers 503.
+ * Answers with its number, and with the headers that a POST sets before. `hold` makes answers wait with their end, `go` ends that, `fail` answers 503,
+ * and `sent` says which answers have left the process.
  */
-const FUNCTION = `let count = 0, set = {}, mode = '', waiting = []
+const FUNCTION = `let count = 0, set = {}, mode = '', waiting = [], sent = []
 export default async (req, res) => {
+  if (req.headers['x-mode'] === 'sent') return res.end(JSON.stringify(sent))
   if (req.method === 'POST') {
     set = JSON.parse(req.headers['x-set'] ?? '{}'); mode = req.headers['x-mode'] ?? ''
     if (mode !== 'hold') waiting.splice(0).forEach((go) => go())
@@ -26,9 +28,11 @@ export default async (req, res) => {
   if (tag) globalThis[Symbol.for('@vercel/request-context')].get().addCacheTag(tag)
   res.statusCode = status
   res.flushHeaders()
+  res.on('close', () => sent.push(number))
   res.write('answer ' + number + ' ')
   if (req.url.endsWith('big')) res.write('x'.repeat(8 * 1024 ** 2))
   if (mode === 'hold') await new Promise((go) => waiting.push(go))
+  if (req.url.endsWith('huge')) res.write('x'.repeat(24 * 1024 ** 2))
   res.end(req.url + ' ' + req.headers.host + ' ' + (req.headers['x-a'] ?? '') + ' ' + (req.headers['x-set-by-rule'] ?? '') + ' ' + 'x'.repeat(2000))
 }`
 const SHARED = { 'cache-control': 's-maxage=600' }
@@ -259,4 +263,28 @@ test('a visitor who leaves or does not read keeps no other waiting', async (t) =
   await eventually(async () => (await post()) === 2)
   const big = await see({}, '/api/it?big')
   assert.deepEqual([big.number, big.cached], [2, 'HIT'])
+})
+
+test('an answer that becomes too large to be kept keeps no other waiting, also for a visitor who does not read it', async (t) => {
+  const { see, post, visit, origin } = await show(t)
+  const lazy = connect(Number(new URL(origin).port), '127.0.0.1')
+  t.after(() => lazy.destroy())
+  await post(SHARED, 'hold')
+  lazy.pause().write('GET /api/it?huge HTTP/1.1\r\nhost: site.example\r\n\r\n')
+  await eventually(async () => (await post(SHARED, 'hold')) === 1)
+  const other = see({}, '/api/it?huge')
+  await post()
+  const seen = await other
+  assert.deepEqual([seen.number, seen.cached, seen.text.length > 24 * 1024 ** 2], [2, 'MISS', true])
+  const sent = JSON.parse((await visit('/api/it', { 'x-mode': 'sent' })).text)
+  assert.ok(!sent.includes(1), 'the first visitor does not have it yet')
+  await post(SHARED, 'hold')
+  const later: ReturnType<typeof see>[] = []
+  for (const number of [3, 4]) {
+    later.push(see({}, '/api/it?huge'))
+    await eventually(async () => (await post(SHARED, 'hold')) === number)
+  }
+  await post()
+  assert.deepEqual(new Set((await Promise.all(later)).map(({ number }) => number)), new Set([3, 4]))
+  lazy.destroy()
 })

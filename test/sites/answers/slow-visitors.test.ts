@@ -12,19 +12,23 @@ import { eventually } from '../../support/eventually.ts'
 
 const MIB = 1024 ** 2
 
-/** Answers 8 MiB to each visitor. */
-async function open(t: TestContext, patienceMs: number) {
+/** Answers as many MiB as the path says. `answered`: how many are collected or, above 10 MiB, are not collected any more. */
+async function open(t: TestContext, timeoutMs: number) {
   const budget = createRenderBudget(64 * MIB, 16 * MIB)
   let answered = 0
-  const server = createServer(async (_, visitor) => {
+  const onOverflow = () => void answered++
+  const server = createServer(async ({ url }, visitor) => {
     const rules = { headers: [], cookies: [], responseTransforms: [] }
     const call = { rules, status: undefined, invocation: { matchedPath: '' } } as unknown as FunctionCall
-    const teed = new TeedAnswer({ account: 'a', call, visitor, budget, isKept: () => true, patienceMs })
+    const options = { account: 'a', call, visitor, budget, isKept: () => true, onOverflow, timeoutMs }
+    const teed = new TeedAnswer(options)
     teed.writeHead(200, { 'content-type': 'text/plain' })
-    for (let piece = 0; piece < 8; piece++) teed.write(Buffer.alloc(MIB))
+    for (let left = Number(url!.slice(1)); left > 0; left--) teed.write(Buffer.alloc(MIB))
     teed.end()
     await finished(teed)
-    teed.collected()!.release()
+    const collected = teed.collected()
+    if (collected === undefined) return
+    collected.release()
     answered++
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -32,9 +36,9 @@ async function open(t: TestContext, patienceMs: number) {
     server.close()
     server.closeAllConnections()
   })
-  const visit = () => {
+  const visit = (mib: number) => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
-    socket.on('error', () => {}).write('GET / HTTP/1.1\r\nhost: site.example\r\n\r\n')
+    socket.on('error', () => {}).write(`GET /${mib} HTTP/1.1\r\nhost: site.example\r\n\r\n`)
     return socket
   }
   return { visit, budget, answered: () => answered }
@@ -42,24 +46,50 @@ async function open(t: TestContext, patienceMs: number) {
 
 test('what a visitor has not read counts in the budget until they leave or have it', async (t) => {
   const { visit, budget, answered } = await open(t, 60_000)
+  let expected = 0
   const isFree = () => {
     const isTaken = budget.take('a', 15 * MIB)
     if (isTaken) budget.giveBack('a', 15 * MIB)
     return isTaken
   }
-  const lazy = visit()
-  await eventually(() => answered() === 1)
-  assert.equal(isFree(), false)
-  lazy.destroy()
-  await eventually(isFree)
-  visit().resume()
-  await eventually(() => answered() === 2)
-  await eventually(isFree)
+  for (const mib of [8, 24]) {
+    const lazy = visit(mib)
+    expected++
+    await eventually(() => answered() === expected)
+    assert.equal(isFree(), false, `${mib} MiB`)
+    lazy.destroy()
+    await eventually(isFree)
+    visit(mib).resume()
+    expected++
+    await eventually(() => answered() === expected)
+    await eventually(isFree)
+  }
 })
 
-test('a visitor who reads nothing of a whole answer is disconnected', async (t) => {
-  const { visit, budget, answered } = await open(t, 200)
-  visit()
-  await eventually(() => answered() === 1)
-  await eventually(() => budget.take('a', 16 * MIB))
+test('a visitor who reads nothing of what was collected is disconnected', async (t) => {
+  for (const mib of [8, 24]) {
+    const { visit, budget, answered } = await open(t, 200)
+    visit(mib)
+    await eventually(() => answered() === 1)
+    await eventually(() => budget.take('a', 16 * MIB))
+  }
+})
+
+test('an answer whose head cannot be sent is collected no further, and ends with its visitor', async (t) => {
+  const budget = createRenderBudget(64 * MIB, 16 * MIB)
+  const responseTransforms = [{ op: 'set', match: { eq: 'x-long' }, value: 'x'.repeat(MIB) }]
+  const rules = { headers: [], cookies: [], responseTransforms }
+  const call = { rules, status: undefined, invocation: { matchedPath: '' } } as unknown as FunctionCall
+  const ended: string[] = []
+  const server = createServer((_, visitor) => {
+    const options = { account: 'a', call, visitor, budget, isKept: () => true, onOverflow: () => {} }
+    const teed = new TeedAnswer(options).once('close', () => ended.push(`teed ${visitor.statusCode}`))
+    assert.throws(() => teed.writeHead(200, {}), { code: 'ROUTING_TOO_LARGE' })
+    visitor.writeHead(508).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 508)
+  await eventually(() => ended.join() === 'teed 508')
 })

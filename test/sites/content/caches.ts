@@ -75,7 +75,7 @@ export async function openCache(t: Pick<TestContext, 'after'>, options: Partial<
     fetch: async () => {
       throw new Error('the control plane is unavailable')
     },
-    onFault: (error) => {
+    onError: (error) => {
       throw error
     },
     ...options,

@@ -145,7 +145,7 @@ test('a file of which nothing comes is given up, and its fetch is reported', asy
   }
   const cache = await openCache(t, {
     folder,
-    patienceMs: 20,
+    timeoutMs: 20,
     fetch(_, __, signal) {
       signals.push(signal)
       return signals.length === 1 ? Promise.resolve(silent()) : new Promise(() => {})
@@ -274,7 +274,7 @@ test('a fetch that waits too long for its turn is refused', async (t) => {
       yield Buffer.alloc(1)
     }
   }
-  const cache = await openCache(t, { patienceMs: 200, fetch: async () => drops() })
+  const cache = await openCache(t, { timeoutMs: 200, fetch: async () => drops() })
   const fileAt = (at: number) => ({ sha256: String(at).padStart(64, '0'), size: 1024 ** 2 })
   const slow = Array.from({ length: 16 }, (_, at) => assert.rejects(cache.open('acc_1', fileAt(at))))
   await assert.rejects(cache.open('acc_1', fileAt(16)), refusedWith('busy'))

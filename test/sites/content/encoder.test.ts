@@ -82,7 +82,7 @@ test('pieces of at most 64 KiB go in, and at most the allowed bytes come out', a
   for await (const piece of piecesOf(file)) sizes.push(piece.length)
   assert.deepEqual([Math.max(...sizes), sizes.reduce((sum, size) => sum + size)], [65_536, bytes.length])
   const encode = async (most: number) => {
-    const { pieces, size } = encodePieces(piecesOf(file), 'br', { size: bytes.length, most })
+    const { pieces, size } = encodePieces(piecesOf(file), 'br', { size: bytes.length, max: most })
     for await (const _ of pieces);
     return size()
   }

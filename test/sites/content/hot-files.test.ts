@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { HOT_BYTES, type HotFiles, MAX_HOT, openHotFiles } from '../../../src/sites/content/hot-files.ts'
+import { createHotFiles, HOT_BYTES, type HotFiles, MAX_HOT } from '../../../src/sites/content/hot-files.ts'
 import { eventually } from '../../support/eventually.ts'
 import { handlesBelow, newFolder, openCache, openOrigin, readText } from './caches.ts'
 
@@ -29,7 +29,7 @@ function there(hot: HotFiles, keys: string): string {
 }
 
 test('a file is read once for all who want it meanwhile, and is there afterwards', async () => {
-  const hot = openHotFiles(16 * KIB)
+  const hot = createHotFiles(16 * KIB)
   const { promise, resolve } = Promise.withResolvers<Buffer>()
   let reads = 0
   const read = () => {
@@ -47,7 +47,7 @@ test('a file is read once for all who want it meanwhile, and is there afterwards
 })
 
 test('over the bound the file goes that was used longest ago', async () => {
-  const hot = openHotFiles(16 * KIB)
+  const hot = createHotFiles(16 * KIB)
   for (const key of 'ab') await put(hot, key)
   hot.get('a')?.giveBack()
   await put(hot, 'c')
@@ -56,13 +56,13 @@ test('over the bound the file goes that was used longest ago', async () => {
 })
 
 test('a file of a few bytes counts a block', async () => {
-  const hot = openHotFiles(16 * KIB)
+  const hot = createHotFiles(16 * KIB)
   for (const key of 'abcde') await put(hot, key, 1)
   assert.equal(there(hot, 'abcde'), 'bcde')
 })
 
 test('what slow visitors have counts, also once it is dropped, and nothing is taken in beyond the bound', async () => {
-  const hot = openHotFiles(16 * KIB)
+  const hot = createHotFiles(16 * KIB)
   const [a, b] = [await hot.load('a', 8 * KIB, of(8 * KIB)), await hot.load('b', 8 * KIB, of(8 * KIB))]
   const again = hot.get('a')
   hot.drop('a')
@@ -79,7 +79,7 @@ test('what slow visitors have counts, also once it is dropped, and nothing is ta
 })
 
 test('a file that is dropped while it is read is not kept, and one that was read again is', async () => {
-  const hot = openHotFiles(16 * KIB)
+  const hot = createHotFiles(16 * KIB)
   const first = Promise.withResolvers<Buffer>()
   const before = hot.load('a', 3, () => first.promise)
   hot.drop('a')
@@ -94,7 +94,7 @@ test('a file that is dropped while it is read is not kept, and one that was read
 })
 
 test('a file that cannot be read takes no room, and is tried again by the next', async () => {
-  const hot = openHotFiles(16 * KIB)
+  const hot = createHotFiles(16 * KIB)
   await assert.rejects(
     hot.load('a', 16 * KIB, () => Promise.reject(new Error('no'))),
     /^Error: no$/,

@@ -169,7 +169,7 @@ test('a change that leaves the size alone is found when the file is encoded', as
   const text = 'the right text '.repeat(500)
   const file = origin.add(text)
   const faults: unknown[] = []
-  const cache = await openCache(t, { folder, fetch: origin.fetch, onFault: (error) => faults.push(error) })
+  const cache = await openCache(t, { folder, fetch: origin.fetch, onError: (error) => faults.push(error) })
   await readText(cache, 'acc_1', file)
   const path = join(folder, 'objects/acc_1', file.sha256)
   chmodSync(path, 0o600)

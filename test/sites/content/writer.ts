@@ -14,6 +14,6 @@ const cache = await openContentCache({
   folder,
   budgetBytes: 1024 ** 3,
   fetch: async () => half(),
-  onFault: console.error,
+  onError: console.error,
 })
 await cache.open('acc_1', { sha256, size: Number(size) })

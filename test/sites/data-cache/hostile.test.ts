@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
 import {
   createFrameReader,
   type Frame,
@@ -12,12 +13,15 @@ import {
   MAX_HEAD_BYTES,
   MAX_VALUE_BYTES,
 } from '../../../src/launcher/frames.ts'
+import { createPace } from '../../../src/platform/fairness/pace.ts'
 import { addPurge } from '../../../src/platform/verdict/cache-purges.ts'
-import { createPace } from '../../../src/sites/data-cache/pace.ts'
+import { openDataCache } from '../../../src/sites/data-cache/data-cache.ts'
 import { createProjectStates } from '../../../src/sites/data-cache/project-states.ts'
 import { eventually } from '../../support/eventually.ts'
+import { newFolder, openCache } from '../content/caches.ts'
 import { functionOf, showFunctions } from '../functions/function-site.ts'
 import { project } from '../snapshot/lines.ts'
+import { OWNER } from './serving.ts'
 
 const KEY = 'a'.repeat(64)
 
@@ -131,6 +135,35 @@ test('an account that asks too much waits', () => {
   assert.equal(pace('b', 1), 0)
   now += 1000
   assert.equal(pace('a', 50), 0)
+})
+
+test('tags that are compared with purges count in the pace of the account', async (t) => {
+  const folder = newFolder(t)
+  const units: number[] = []
+  const pace = (_: string, more: number) => {
+    if (more > 0) units.push(more)
+    return 0
+  }
+  const [cache, log] = [await openCache(t, {}), pino({ level: 'silent' })]
+  const data = await openDataCache({ cache, folder, origin: 'http://127.0.0.1:1', token: 'x', log, pace })
+  t.after(() => data.close())
+  data.note('p1', { purges: addPurge(undefined, 'gone', ['other']) })
+  const server = createServer((socket) => data.serve(socket, OWNER)).listen(join(folder, 's'))
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const socket = connect(join(folder, 's'))
+  t.after(() => socket.destroy())
+  const use = async (head: object) => {
+    const answer = await ask(socket, frameBytes(head))
+    socket.removeAllListeners('data').removeAllListeners('close')
+    return typeof answer === 'object' ? answer.head : assert.fail('closed')
+  }
+  const tags = (count: number) => Array.from({ length: count }, (_, at) => `tag ${at}`)
+  assert.deepEqual(await use({ op: 'set', key: KEY, tags: tags(128), number: 0 }), { ok: true })
+  assert.equal((await use({ op: 'get', key: KEY, tags: tags(200) })).found, true)
+  assert.equal((await use({ op: 'purge', kind: 'gone', tags: tags(128) })).ok, false)
+  const [set, get, purge] = units.map(Math.floor)
+  assert.deepEqual([set, get, purge], [1, 1 + Math.floor((128 + 200) / 16), 1 + 128 / 16])
 })
 
 test('the answer to a purge counts until the facts have it, and facts of a restored database count again', () => {

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type AnswerFrame, createDataServing } from '../../../src/sites/data-cache/serve.ts'
+import { type AnswerFrame, createDataPace, createDataServing } from '../../../src/sites/data-cache/serve.ts'
 import { createRenderBudget } from '../../../src/sites/prerender/render-budget.ts'
 
 export const OWNER = { account: 'team_1', projectId: 'p1', environment: 'production' }
@@ -15,7 +15,7 @@ export const MIB = 1024 ** 2
 export async function serve(t: TestContext, answer: AnswerFrame) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-left-'))
   const budget = createRenderBudget(64 * MIB, 16 * MIB)
-  const take = createDataServing(answer, budget, () => performance.now())
+  const take = createDataServing(answer, budget, createDataPace())
   const server = createServer((socket) => take(socket, OWNER)).listen(join(folder, 's'))
   await once(server, 'listening')
   const sockets = new Set<Socket>()

@@ -57,6 +57,27 @@ const CASES: readonly [name: string, ProcessFacts[], Demand[], Action[]][] = [
     [{ do: 'drain', id: 2 }],
   ],
   ['a place that is about to be free is waited for', [one(1), one(2, { state: 'draining' })], [wants('f')], []],
+  [
+    'a place whose process drains with requests or waitUntil is not waited for',
+    [
+      ...[one(1, { state: 'draining', inFlight: 1 }), one(2, { state: 'draining', pending: 1, usedAt: NOW - 499 })],
+      one(3, { account: 'b' }),
+    ],
+    [wants('f', { account: 'c' })],
+    [{ do: 'drain', id: 3 }],
+  ],
+  [
+    'also for an account with its share',
+    [one(1, { state: 'draining', inFlight: 1 }), one(2)],
+    [wants('f')],
+    [{ do: 'drain', id: 2 }],
+  ],
+  [
+    'where waitUntil took too long it is',
+    [one(1, { state: 'draining', pending: 1, usedAt: NOW - 500, since: NOW }), one(2)],
+    [wants('f')],
+    [],
+  ],
   ['busy ones stay', [one(1, { inFlight: 1 }), one(2, { pending: 1 })], [wants('f')], []],
   [
     'two starts do not take one place',

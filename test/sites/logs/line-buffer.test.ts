@@ -1,13 +1,13 @@
 /** Lines of functions wait for the control plane within bounds, with the facts of their request. docs/functions.md: Log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LOG_BOUNDS, openLineBuffer } from '../../../src/sites/logs/line-buffer.ts'
+import { createLineBuffer, LOG_BOUNDS } from '../../../src/sites/logs/line-buffer.ts'
 
 const REQUEST = { requestId: 'ber1::a-1-b', method: 'GET', host: 'site.example', path: '/api' }
 const said = (text: string, requestId = REQUEST.requestId) => ({ level: 'info', text, requestId }) as const
 
 test('a line has the facts of its request, and its status once that is known', () => {
-  const buffer = openLineBuffer(LOG_BOUNDS, () => 1000)
+  const buffer = createLineBuffer(LOG_BOUNDS, () => 1000)
   const end = buffer.begin('dpl_a', REQUEST)
   buffer.add('dpl_a', said('early'))
   const [early] = buffer.take(10, 10_000)
@@ -22,7 +22,7 @@ test('a line has the facts of its request, and its status once that is known', (
 })
 
 test('a request that wrote nothing is a line without text, an error from 500 on', () => {
-  const buffer = openLineBuffer()
+  const buffer = createLineBuffer()
   buffer.begin('dpl_a', REQUEST)(200)
   buffer.begin('dpl_a', REQUEST)(504)
   assert.deepEqual(
@@ -35,7 +35,7 @@ test('a request that wrote nothing is a line without text, an error from 500 on'
 })
 
 test('a forged id gives a line of another deployment no facts of the request', () => {
-  const buffer = openLineBuffer()
+  const buffer = createLineBuffer()
   buffer.begin('dpl_a', REQUEST)
   buffer.add('dpl_b', said('forged'))
   assert.deepEqual(buffer.take(10, 10_000)[0]?.path, '')
@@ -43,7 +43,7 @@ test('a forged id gives a line of another deployment no facts of the request', (
 
 test('above its bytes of a minute a deployment loses lines, which one line counts, and others lose none', () => {
   const clock = { now: 0 }
-  const buffer = openLineBuffer({ minuteBytes: 100, heldBytes: 10_000, perLine: 10 }, () => clock.now)
+  const buffer = createLineBuffer({ minuteBytes: 100, heldBytes: 10_000, perLine: 10 }, () => clock.now)
   const masked: string[] = []
   const mask = (text: string) => {
     masked.push(text)
@@ -66,7 +66,7 @@ test('above its bytes of a minute a deployment loses lines, which one line count
 })
 
 test('while nothing is taken, lines are kept up to the bound of all', () => {
-  const buffer = openLineBuffer({ minuteBytes: 10_000, heldBytes: 50, perLine: 10 })
+  const buffer = createLineBuffer({ minuteBytes: 10_000, heldBytes: 50, perLine: 10 })
   for (let at = 0; at < 9; at++) buffer.add(`dpl_${at}`, said('x'.repeat(10)))
   assert.deepEqual(buffer.take(1, 1).length, 1, 'at least one is taken, whatever its bytes')
   assert.deepEqual(

@@ -28,7 +28,7 @@ async function open(t: TestContext) {
   const fetch = async () => {
     throw new Error('nothing is fetched')
   }
-  const cache = await openContentCache({ folder, budgetBytes: 1024 ** 3, fetch, onFault: () => {} })
+  const cache = await openContentCache({ folder, budgetBytes: 1024 ** 3, fetch, onError: () => {} })
   const egress = openEgress(openDns(['127.0.0.1:1']), () => true)
   const askSelf = () => Promise.reject(new Error('nothing is asked'))
   let [at, purges]: [number, CachePurges | undefined] = [Date.now(), undefined]

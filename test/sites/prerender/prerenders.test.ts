@@ -162,6 +162,33 @@ test('a page stays while its renewal fails, and the words of an error are not sh
   assert.equal((await see()).status, 200)
 })
 
+test('a page and an answer that cannot be renewed are in the log of their function, with the status of the failure', async (t) => {
+  const module = (caching: string) => `let count = 0
+export const GET = () => {
+  if (count++ > 0) throw new Error('own words')
+  return new Response('fine', { headers: { 'cache-control': '${caching}' } })
+}`
+  const { visit, control } = await showFunctions(t, {
+    ...functionOf('page', module('s-maxage=0')),
+    'functions/page.prerender-config.json': JSON.stringify({ type: 'Prerender', expiration: 600, allowQuery: [] }),
+    ...functionOf('api/answer', module('s-maxage=0, stale-while-revalidate=600')),
+    ...functionOf('bad', `export const GET = () => undefined`),
+    'functions/bad.prerender-config.json': JSON.stringify({ type: 'Prerender', expiration: 600, allowQuery: [] }),
+    ...functionOf('large', `export const GET = () => new Response('x'.repeat(11 * 1024 ** 2))`),
+    'functions/large.prerender-config.json': JSON.stringify({ type: 'Prerender', expiration: 600, allowQuery: [] }),
+  })
+  for (const path of ['/page', '/api/answer'])
+    for (const cached of ['MISS', 'STALE']) assert.equal((await visit(path)).headers['x-vercel-cache'], cached)
+  assert.equal((await visit('/bad')).status, 500)
+  assert.equal((await visit('/large')).headers['x-vercel-error'], 'FUNCTION_RESPONSE_PAYLOAD_TOO_LARGE')
+  const logged = ['/api/answer 200', '/api/answer 500', '/bad 500', '/large 500', '/page 200', '/page 500']
+  const statuses = () => new Set(control.lines.map(({ path, status }) => `${path} ${status}`))
+  await eventually(
+    () => logged.every((one) => statuses().has(one)),
+    () => [...statuses()].join(),
+  )
+})
+
 test('a page that exposes its errors shows them, and does not keep them', async (t) => {
   const { see, post } = await show(t, { exposeErrBody: true })
   await post('fail')

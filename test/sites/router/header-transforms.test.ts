@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { deserialize, serialize } from 'node:v8'
 import type { Header, Match, Transform } from '../../../src/delivery/protocol/routing-manifest.ts'
 import type { ResponseTransform } from '../../../src/sites/router/decision.ts'
-import { RoutingFault } from '../../../src/sites/router/destination.ts'
+import { RoutingError } from '../../../src/sites/router/destination.ts'
 import { resolve } from '../../../src/sites/router/resolve.ts'
 import { responseHeaders } from '../../../src/sites/router/response-headers.ts'
 import { openSite } from '../../../src/sites/router/site.ts'
@@ -172,7 +172,7 @@ function isAllowed(run: () => unknown): boolean {
     run()
     return true
   } catch (error) {
-    assert.ok(error instanceof RoutingFault)
+    assert.ok(error instanceof RoutingError)
     return false
   }
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import type { Decision } from '../../../src/sites/router/decision.ts'
-import { openDecisionCache } from '../../../src/sites/routing-pool/decision-cache.ts'
+import { createDecisionCache } from '../../../src/sites/routing-pool/decision-cache.ts'
 import { openRoutingPool, type RoutingPool } from '../../../src/sites/routing-pool/pool.ts'
-import { openProcessorBudget } from '../../../src/sites/routing-pool/processor-budget.ts'
+import { createProcessorBudget } from '../../../src/sites/routing-pool/processor-budget.ts'
 import { validOutput } from '../../delivery/outputs/upload.ts'
 import { assertWithin } from '../../support/time-limits.ts'
 import { lineOf, requestOf } from '../router/sites.ts'
@@ -221,7 +221,7 @@ test('decisions that depend on the path alone are kept, also while the account w
 })
 
 test('a site that is asked for many paths evicts its own decisions, and the cache stays within its size', () => {
-  const cache = openDecisionCache()
+  const cache = createDecisionCache()
   const decision = (value: string): Decision => ({
     kind: 'error',
     status: 404,
@@ -251,7 +251,7 @@ test('a site that is asked for many paths evicts its own decisions, and the cach
 
 test('what an account owes leaks by 200 ms a second, whenever a second begins, and accounts that owe nothing are not kept', () => {
   let at = 0
-  const budget = openProcessorBudget(() => at)
+  const budget = createProcessorBudget(() => at)
   budget.charge('a', 1)
   at = 950
   budget.charge('a', 150_000)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadSnapshot, type HostFacts } from '../../../src/delivery/protocol/snapshot.ts'
-import { type OwnUrl, openOwnUrls } from '../../../src/sites/snapshot/own-urls.ts'
+import { createOwnUrls, type OwnUrl } from '../../../src/sites/snapshot/own-urls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
@@ -16,7 +16,7 @@ const facts = (id: string, more: Parameters<typeof project>[1] = {}): HostFacts 
 const kindOf = (found: OwnUrl) => (typeof found === 'string' ? found : found.serving.kind)
 
 /** Own urls over a control plane that knows `known`, with a clock that the test moves. */
-function openTried(rules: { mostKept?: number; perSecond?: number; atOnce?: number } = {}) {
+function openTried(rules: { maxKept?: number; perSecond?: number; atOnce?: number } = {}) {
   const known = new Map<string, HostFacts>()
   const asked: string[] = []
   const state = {
@@ -26,7 +26,7 @@ function openTried(rules: { mostKept?: number; perSecond?: number; atOnce?: numb
     hold: undefined as Promise<void> | undefined,
     fault: undefined as Error | undefined,
   }
-  const urls = openOwnUrls({
+  const urls = createOwnUrls({
     atOnce: 4,
     now: () => state.now,
     isOld: () => state.isOld,
@@ -144,7 +144,7 @@ test('an address causes so many look-ups in a second, and others do not notice',
 })
 
 test('so many are looked up at once, and so many are kept: the least recently used goes', async () => {
-  const { urls, known, asked, state, find } = openTried({ mostKept: 3, atOnce: 2 })
+  const { urls, known, asked, state, find } = openTried({ maxKept: 3, atOnce: 2 })
   const held = Promise.withResolvers<void>()
   state.hold = held.promise
   for (const id of ['1', '2', '3', '4']) known.set(`d${id}.test`, facts(`d${id}`))

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { BadSnapshot, type FactLine, readHostFacts, readLine } from '../../../src/delivery/protocol/snapshot.ts'
 import { requiresAdmission } from '../../../src/platform/verdict/admission.ts'
-import { openSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
+import { createSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
 test('names, what they serve and what is gone give what the edge would say', () => {
-  const { hosts, apply } = openSiteIndex()
+  const { hosts, apply } = createSiteIndex()
   const serving = (host: string) => hosts.find(host).serving.kind
   for (const line of [name('a.com', 'd1'), deployment('d1'), project('p1')]) apply(line)
   assert.deepEqual(hosts.find('a.com').serving, {
@@ -27,7 +27,7 @@ test('names, what they serve and what is gone give what the edge would say', () 
 })
 
 test('a deployment of a control plane of before outputs has none, and an output that is none is refused', () => {
-  const { hosts, apply } = openSiteIndex()
+  const { hosts, apply } = createSiteIndex()
   const { output: _, ...before } = deployment('d1')
   const outputOf = (line: object) => {
     for (const one of [name('a.com', 'd1'), readLine(JSON.stringify(line)) as FactLine, project('p1')]) apply(one)
@@ -43,7 +43,7 @@ test('a deployment of a control plane of before outputs has none, and an output 
 })
 
 test('what a protection covers keeps all visitors out, with any password, address or secret', () => {
-  const { hosts, apply } = openSiteIndex()
+  const { hosts, apply } = createSiteIndex()
   for (const line of [name('a.com', 'd1'), deployment('d1'), project('p1')]) apply(line)
   assert.equal(requiresAdmission(hosts.find('a.com').guard), false)
   for (const part of ['password', 'signIn', 'trustedIps']) {
@@ -58,7 +58,7 @@ test('what a protection covers keeps all visitors out, with any password, addres
 })
 
 test('what no name serves is not kept, so that the index does not grow with each deployment', () => {
-  const { hosts, apply } = openSiteIndex()
+  const { hosts, apply } = createSiteIndex()
   const ids = () => [[...hosts.facts.deployments.keys()], [...hosts.facts.projects.keys()]]
   for (const line of [deployment('d0'), project('p0'), name('a.com', 'd1'), name('b.com', 'd1')]) apply(line)
   for (const line of [deployment('d1'), project('p1')]) apply(line)
@@ -83,7 +83,7 @@ test('its lines make an equal index, whatever was applied before', () => {
   )
   fc.assert(
     fc.property(fc.array(line, { maxLength: 40 }), (lines) => {
-      const [one, other] = [openSiteIndex(), openSiteIndex()]
+      const [one, other] = [createSiteIndex(), createSiteIndex()]
       for (const each of lines) one.apply(each)
       for (const each of one.lines()) other.apply(JSON.parse(JSON.stringify(each)))
       assert.deepEqual([...other.lines()], [...one.lines()])

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { FactLine } from '../../../src/delivery/protocol/snapshot.ts'
-import { openSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
+import { createSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
 import { openSnapshotFile } from '../../../src/sites/snapshot/snapshot-file.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
@@ -33,7 +33,7 @@ async function load(folder: string) {
 
 /** The lines that an index has after so many lists. */
 function linesAfter(count: number): FactLine[] {
-  const index = openSiteIndex()
+  const index = createSiteIndex()
   for (const line of LISTS.slice(0, count).flat()) index.apply(line)
   return [...index.lines()]
 }

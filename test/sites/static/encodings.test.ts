@@ -1,7 +1,7 @@
 /** Which coding a visitor takes (RFC 9110 12.5.3), and what compresses. docs/deploying-sites.md: Static files. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptedEncodings, MAX_ENCODED, mayEncode } from '../../../src/sites/static/encodings.ts'
+import { acceptedEncodings, canEncode, MAX_ENCODED } from '../../../src/sites/static/encodings.ts'
 
 /** TABLE the header, and the codings that are taken, the preferred one first. */
 const ACCEPTED: readonly (readonly [header: string | undefined, expected: string])[] = [
@@ -49,8 +49,8 @@ test('types that compress are offered encoded, unless they are very small or ver
   const yes = ['text/html; charset=utf-8', 'TEXT/CSS', 'application/javascript', 'application/json; charset=utf-8']
   const alsoYes = ['image/svg+xml', 'application/manifest+json; charset=utf-8', 'application/wasm', 'font/ttf']
   const no = ['image/png', 'video/mp4', 'font/woff2', 'application/zip', 'application/octet-stream', '', 'x+jsonx']
-  for (const type of [...yes, ...alsoYes]) assert.ok(mayEncode(type, 5000), type)
-  for (const type of no) assert.ok(!mayEncode(type, 5000), type)
-  const bySize = [1023, 1024, MAX_ENCODED, MAX_ENCODED + 1].map((size) => mayEncode('text/html', size))
+  for (const type of [...yes, ...alsoYes]) assert.ok(canEncode(type, 5000), type)
+  for (const type of no) assert.ok(!canEncode(type, 5000), type)
+  const bySize = [1023, 1024, MAX_ENCODED, MAX_ENCODED + 1].map((size) => canEncode('text/html', size))
   assert.deepEqual(bySize, [false, true, true, false])
 })

@@ -13,9 +13,9 @@ const BYTES = Buffer.alloc(3 * MIB + 17, 'abcdefghijklmnopqrstuvwxy')
 /** What became of sending: undefined where it ended well. */
 type Ends = { sent: Promise<unknown>[] }
 
-function sending(plan: ResponsePlan, file: WatchedFile | undefined, ends: Ends, patienceMs?: number) {
+function sending(plan: ResponsePlan, file: WatchedFile | undefined, ends: Ends, timeoutMs?: number) {
   return (_: unknown, response: ServerResponse) => {
-    ends.sent.push(sendPlan(plan, response, file, patienceMs).catch((error) => error))
+    ends.sent.push(sendPlan(plan, response, file, timeoutMs).catch((error) => error))
   }
 }
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR_MS } from '../../../src/delivery/protocol/usage-report.ts'
-import { openCounts } from '../../../src/sites/usage/counts.ts'
+import { createCounts } from '../../../src/sites/usage/counts.ts'
 
 const NOON = 400_000 * HOUR_MS
 
 test('answers are counted by class of status, with their bytes; one that never began has no status', () => {
-  const counts = openCounts(10, () => NOON + 5)
+  const counts = createCounts(10, () => NOON + 5)
   for (const status of [200, 206, 301, 304, 404, 401, 503, undefined]) counts.add('d1', { status, bytes: 10 })
   const statuses = { '2xx': 2, '3xx': 2, '4xx': 2, '5xx': 1 }
   assert.deepEqual(counts.take(10), [{ deploymentId: 'd1', hour: NOON, requests: 8, statuses, bytes: 80 }])
@@ -16,7 +16,7 @@ test('answers are counted by class of status, with their bytes; one that never b
 
 test('each answer belongs to the hour in which it ended, also where the clock is set back, and the oldest hour is taken first', () => {
   let now = NOON + HOUR_MS
-  const counts = openCounts(10, () => now)
+  const counts = createCounts(10, () => now)
   const add = () => counts.add('d1', { status: 200, bytes: 1 })
   add()
   now = NOON + HOUR_MS - 1
@@ -37,7 +37,7 @@ test('each answer belongs to the hour in which it ended, also where the clock is
 })
 
 test('so many deployments are kept; those that are there are counted on, and what was taken makes room', () => {
-  const counts = openCounts(3, () => NOON)
+  const counts = createCounts(3, () => NOON)
   const add = (id: string) => counts.add(id, { status: 200, bytes: 1 })
   assert.deepEqual(['a', 'b', 'c', 'd', 'a'].map(add), [true, true, true, false, true])
   assert.equal(counts.size(), 3)

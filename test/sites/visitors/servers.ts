@@ -28,7 +28,7 @@ type Options = NonNullable<Parameters<typeof openSitesServer>[1]>
 export function openSitesServers(
   t: TestContext,
   settings: Record<string, string> = {},
-  mayReach?: (address: string) => boolean,
+  canReach?: (address: string) => boolean,
   functions?: Options['functions'],
   pictures?: Options['pictures'],
 ) {
@@ -50,7 +50,7 @@ export function openSitesServers(
       })
       const lines: string[] = []
       const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
-      const server = await openSitesServer({ config, log }, { ...(mayReach && { mayReach }), functions, pictures })
+      const server = await openSitesServer({ config, log }, { ...(canReach && { canReach }), functions, pictures })
       const origin = await server.listen('127.0.0.1', 0)
       const stop = async () => {
         if (open.delete(stop)) await server.close()
@@ -68,12 +68,12 @@ export async function showSite(
   t: TestContext,
   offered: Offered,
   settings: Record<string, string> = {},
-  mayReach?: (address: string) => boolean,
+  canReach?: (address: string) => boolean,
   functions?: Options['functions'],
   pictures?: Options['pictures'],
 ) {
   const control = await openControlPlane(t, offered)
-  const site = await openSitesServers(t, settings, mayReach, functions, pictures).start(control.origin)
+  const site = await openSitesServers(t, settings, canReach, functions, pictures).start(control.origin)
   const { host = SITE } = offered
   await eventually(async () => (await site.visit(host, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
   return { ...site, site, control }

@@ -16,7 +16,7 @@ export async function addFile({ deps }: Store, accountId: string, content: strin
   const { sha256, size } = await deps.files.put(accountId, pieces(), {
     sha1: undefined,
     size: undefined,
-    most: 2 ** 30,
+    max: 2 ** 30,
   })
   const find = () =>
     deps.db.read

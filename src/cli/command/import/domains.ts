@@ -25,8 +25,8 @@ export async function readDomains(server: Server, project: string): Promise<Serv
 /** Plans the domains, redirects after their destinations. */
 export function planDomains(here: Server, project: string, from: Side, to: Side): AccountImportPlan {
   const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
-  const present = new Map(to.domains.map((one) => [one.name, one]))
-  const sorted = from.domains.toSorted((one, other) => Number(Boolean(one.redirect)) - Number(Boolean(other.redirect)))
+  const present = new Map(to.domains.map((domain) => [domain.name, domain]))
+  const sorted = from.domains.toSorted((a, b) => Number(Boolean(a.redirect)) - Number(Boolean(b.redirect)))
   for (const one of sorted) {
     const found = present.get(one.name)
     const wanted = routingOf(one, from.slugs)

@@ -2,7 +2,7 @@
 
 import { createTrustedFetch } from '../../../operations/doctor/network/trusted-fetch.ts'
 import { readText } from '../../../platform/adapters/file-errors.ts'
-import { pluralize } from '../../../platform/base/text.ts'
+import { pluralize, withoutTrailing } from '../../../platform/base/text.ts'
 import { BadUsage, type CommandResult, type Invocation } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
 import { clientToken, ServiceError, serviceOrigin } from '../service-client.ts'
@@ -103,7 +103,7 @@ function originOf(from: string): string {
     throw new BadUsage('--from must begin with https://: the token would be readable on the way')
   if (url.username !== '' || url.search !== '' || url.hash !== '')
     throw new BadUsage('--from is the address of the API alone')
-  return url.href.replace(/\/+$/, '')
+  return withoutTrailing(url.href, '/')
 }
 
 function tokenOf(value: Invocation['value']): string {

@@ -31,8 +31,10 @@ export async function planProject(there: Server, here: Server, name: string): Pr
   const steps: Step[] = []
   if (to === undefined) steps.push(projectCreation(here, name, { settings, switches }))
   else if (!isSame) steps.push(projectChange(here, to.project, { settings, switches }))
-  const environments = from.environments.filter((one) => !to?.environments.some(({ slug }) => slug === one.slug))
-  steps.push(...environments.map((one) => environmentStep(here, name, one)))
+  const environments = from.environments.filter(
+    (environment) => !to?.environments.some(({ slug }) => slug === environment.slug),
+  )
+  steps.push(...environments.map((environment) => environmentStep(here, name, environment)))
   steps.push(...variableSteps(here, name, variables), ...domains.steps)
   return {
     steps,

@@ -95,7 +95,7 @@ function openSender({
       ...(method !== 'GET' && { 'idempotency-key': randomUUID() }),
     }
     const request = { method, headers, redirect: 'manual' as const, ...(body && { body: JSON.stringify(body) }) }
-    const timeout = openPatience()
+    const timeout = createTimeouts()
     for (;;) {
       const early = resumesAt - Date.now()
       if (early > 0) await pause(early)
@@ -119,7 +119,7 @@ function openSender({
 }
 
 /** Returns the pause after each failed response. Undefined: no further retry. */
-function openPatience(): (answer: ServerReply | Error) => number | undefined {
+function createTimeouts(): (answer: ServerReply | Error) => number | undefined {
   let [failures, pauses] = [0, 0]
   return (answer) => {
     const wanted = answer instanceof Error ? undefined : answer.pauseMs

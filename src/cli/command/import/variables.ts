@@ -34,16 +34,16 @@ export async function readVariables(server: Server, project: string): Promise<Se
 /** Compares both sides. Values missing in the list are requested one by one. `unread`: names of write-only variables. */
 export async function planVariables(there: Server, project: string, from: Side, to: Side): Promise<VariablesPlan> {
   const plan: VariablesPlan = { create: [], change: [], same: 0, unread: [] }
-  const here = new Map(to.variables.map((one) => [placeOf(one, to.slugs), one]))
-  for (const one of from.variables) {
-    const present = here.get(placeOf(one, from.slugs))
-    const value = await readServerValue(there, project, one)
+  const here = new Map(to.variables.map((variable) => [placeOf(variable, to.slugs), variable]))
+  for (const variable of from.variables) {
+    const present = here.get(placeOf(variable, from.slugs))
+    const value = await readServerValue(there, project, variable)
     if (value === undefined) {
-      if (present === undefined) plan.unread.push(nameOf(one, from.slugs))
+      if (present === undefined) plan.unread.push(nameOf(variable, from.slugs))
       else plan.same++
       continue
     }
-    const draft = draftOf(one, value, from.slugs)
+    const draft = draftOf(variable, value, from.slugs)
     if (present === undefined) plan.create.push(draft)
     else if (isSame(draft, present)) plan.same++
     else plan.change.push(draft)

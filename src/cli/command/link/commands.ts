@@ -3,17 +3,17 @@ import type { Command } from '../../command-line/command.ts'
 
 export const linkCommands: readonly Command[] = [
   {
-    words: 'link-cli',
+    name: 'link-cli',
     summary: "Point the ecosystem's command line here: write its folder, and print the line for your shell",
     options: {
-      team: { value: 'id or slug', about: 'the team that it acts for; without it, as the token says' },
+      team: { value: 'id or slug', description: 'the team that it acts for; without it, as the token says' },
       token: {
         value: 'token',
-        about: 'what it shows to Berth; others see it in the list of processes: BERTH_TOKEN does the same',
+        description: 'what it shows to Berth; others see it in the list of processes: BERTH_TOKEN does the same',
       },
       'global-config': {
         value: 'folder',
-        about: 'its folder, which vercel takes as -Q; without it cli/ of the data folder',
+        description: 'its folder, which vercel takes as -Q; without it cli/ of the data folder',
         isFile: true,
       },
     },

@@ -3,20 +3,20 @@ import type { Command } from '../../command-line/command.ts'
 
 export const serveCommands: readonly Command[] = [
   {
-    words: 'serve',
+    name: 'serve',
     summary: 'Run the service (the default without a command)',
     example: 'PORT=8080 berth serve',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   {
-    words: 'ready',
+    name: 'ready',
     summary: 'Check whether the service of this machine is ready, for health checks that run a program',
     details: 'Requests /readyz at HOST and PORT. Exits with 1 when not ready, or without a response in 5 s.',
     example: 'berth ready',
     load: async () => (await import('./serve.ts')).readyCommand,
   },
   {
-    words: 'sites',
+    name: 'sites',
     summary: 'Run the sites server, which serves deployments with files to visitors',
     details:
       'It has no database: it syncs with the control plane at BERTH_SITES_CONTROL_PLANE, and keeps serving while that is unavailable. BERTH_SITES_TOKEN must be the same on both.',
@@ -24,7 +24,7 @@ export const serveCommands: readonly Command[] = [
     load: async () => (await import('./serve.ts')).sitesCommand,
   },
   {
-    words: 'runner',
+    name: 'runner',
     summary: 'Run a runner, which builds deployments from source in sandboxes',
     details:
       'It has no database: it requests builds from the control plane at BERTH_RUNNER_URL, with BERTH_RUNNER_TOKEN as there. A first signal lets running builds end, a second one ends them.',

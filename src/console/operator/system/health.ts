@@ -67,7 +67,7 @@ async function showHealth(ctx: ConsoleCtx): Promise<Page> {
 }
 
 async function showChecks(ctx: ConsoleCtx): Promise<Page> {
-  const { findings } = await ctx.ask<Static<typeof Health>>('operatorGetHealth')
+  const { findings } = await ctx.callRoute<Static<typeof Health>>('operatorGetHealth')
   const of = (look: Finding['is']) => findings.filter(({ is }) => is === look)
   const [open, well] = [[...of('wrong'), ...of('worry')], of('well')]
   return operatorPage(ctx, 'health', {
@@ -133,7 +133,7 @@ function tokenOf({ where }: AttentionItem): string {
 }
 
 async function showAttention(ctx: ConsoleCtx): Promise<Page> {
-  const { sections } = await ctx.ask<Report>('operatorGetReport')
+  const { sections } = await ctx.callRoute<Report>('operatorGetReport')
   return operatorPage(ctx, 'attention', {
     title: 'Needs attention',
     body: html`${heading('Needs attention')}

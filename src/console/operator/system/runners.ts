@@ -8,7 +8,7 @@ import { Type } from '../../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { button, confirmedButton, heading, sentenceCase } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
-import type { Refused } from '../../refused.ts'
+import type { FormError } from '../../form-error.ts'
 import { relativeTime } from '../../time.ts'
 import { operatorPage, operatorPath } from '../frame.ts'
 
@@ -31,39 +31,39 @@ export const runnerScreens: readonly Screen[] = [
     path: `${LIST}/:id/drain`,
     name: 'consoleDrainRunner',
     form: Change,
-    asks: 'operatorUpdateRunner',
-    shows: ['operatorListRunners'],
-    wish: ({ params, form }) => ({ params: { runner: params.id! }, body: { draining: form.draining === 'true' } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showRunners(ctx, refused),
+    calls: 'operatorUpdateRunner',
+    renderCalls: ['operatorListRunners'],
+    request: ({ params, form }) => ({ params: { runner: params.id! }, body: { draining: form.draining === 'true' } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showRunners(ctx, error),
     fresh: true,
   }),
   action({
     path: `${LIST}/:id/remove`,
     name: 'consoleRemoveRunner',
-    asks: 'operatorDeleteRunner',
-    shows: ['operatorListRunners'],
-    wish: ({ params }) => ({ params: { runner: params.id! } }),
-    to: () => LIST,
-    again: (ctx, _, refused) => showRunners(ctx, refused),
+    calls: 'operatorDeleteRunner',
+    renderCalls: ['operatorListRunners'],
+    request: ({ params }) => ({ params: { runner: params.id! } }),
+    next: () => LIST,
+    renderErrors: (ctx, _, error) => showRunners(ctx, error),
     fresh: true,
   }),
 ]
 
-async function showRunners(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
-  const { runners } = await ctx.ask<Static<typeof RunnerList>>('operatorListRunners')
+async function showRunners(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
+  const { runners } = await ctx.callRoute<Static<typeof RunnerList>>('operatorListRunners')
   return operatorPage(ctx, 'runners', {
     title: 'Runners',
     body: html`${heading('Runners')}
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p class="soft">They build deployments from source. A drained runner finishes what it builds and gets nothing more.</p>
 ${dataTable(
   'Runners',
   ['Machine', 'State', 'Builds', 'Version', 'Last seen', 'Actions'],
   runners.map(
-    (one) => html`<tr><td class="any">${one.hostname}<br><code class="small">${one.id}</code></td>
-<td>${state(LOOKS[one.state], sentenceCase(one.state))}</td><td>${one.builds}</td><td>${one.version}</td>
-<td>${relativeTime(one.lastSeenAt, ctx.now)}</td><td class="act">${one.state !== 'removed' && actionsOf(ctx, one)}</td></tr>`,
+    (runner) => html`<tr><td class="any">${runner.hostname}<br><code class="small">${runner.id}</code></td>
+<td>${state(LOOKS[runner.state], sentenceCase(runner.state))}</td><td>${runner.builds}</td><td>${runner.version}</td>
+<td>${relativeTime(runner.lastSeenAt, ctx.now)}</td><td class="act">${runner.state !== 'removed' && actionsOf(ctx, runner)}</td></tr>`,
   ),
   {
     none: 'No runner has asked for a build. With BERTH_BUILDS set on a laptop the service starts one; others run berth runner.',

@@ -37,7 +37,7 @@ ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 
 /** Describes the requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */
 export async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<string | undefined> {
-  const { usage } = await ctx.ask<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
+  const { usage } = await ctx.callRoute<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
     account,
     params: { idOrUrl: id },
   })

@@ -46,7 +46,7 @@ export const deploymentFileScreens: readonly Screen[] = [
 async function showFiles(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Place>>) {
   const account = await findAccountOfPath(ctx, params)
   const { one } = await readDeployment(ctx, account, params)
-  const tree = await ctx.ask<Entry[]>('listDeploymentFiles', { account, params: { id: one.id } })
+  const tree = await ctx.callRoute<Entry[]>('listDeploymentFiles', { account, params: { id: one.id } })
   const names = (query.path ?? '').split('/').filter(Boolean)
   const entries = entriesAt(tree, names)
   const back = deploymentPath(account, params.name!, one.id)

@@ -13,8 +13,8 @@ export async function readDeployment(
   account: OwnAccount,
   { name, id }: Record<string, string>,
 ): Promise<{ project: Project; one: Deployment }> {
-  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: name! } })
-  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: name! } })
+  const one = await ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
   if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
   return { project, one }
 }
@@ -27,7 +27,7 @@ export async function mustBeOfProject(
 ): Promise<void> {
   const isGone = (error: unknown) => error instanceof Refusal && error.key === 'not_found'
   const one = await ctx
-    .ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
+    .callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
     .catch((error) => {
       if (!isGone(error)) throw error
     })

@@ -24,19 +24,19 @@ export const deploymentRemovalScreens: readonly Screen[] = [
   action({
     path: PATH,
     name: 'console-remove-deployment',
-    asks: 'deleteDeployment',
-    shows: DEPLOYMENT_SHOWN,
+    calls: 'deleteDeployment',
+    renderCalls: DEPLOYMENT_SHOWN,
     before: mustBeOfProject,
-    wish: ({ params }) => ({ params: { idOrUrl: params.id! } }),
-    to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments'),
-    again: deploymentPage,
+    request: ({ params }) => ({ params: { idOrUrl: params.id! } }),
+    next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments'),
+    renderErrors: deploymentPage,
   }),
 ]
 
 async function askRemoval(ctx: ConsoleCtx, { params, url }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const { project, one } = await readDeployment(ctx, account, params)
-  const { aliases } = await ctx.ask<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
+  const { aliases } = await ctx.callRoute<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
     account,
     params: { id: one.id },
   })

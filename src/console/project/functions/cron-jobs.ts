@@ -12,7 +12,7 @@ const SHOWN_RUNS = 10
 
 /** Renders the section. Undefined for a project without cron jobs and runs. */
 export async function cronJobs(ctx: ConsoleCtx, account: OwnAccount, { id }: Project): Promise<Html | undefined> {
-  const { crons, runs, enabled } = await ctx.ask<Static<typeof CronJobs>>('listProjectCrons', {
+  const { crons, runs, enabled } = await ctx.callRoute<Static<typeof CronJobs>>('listProjectCrons', {
     account,
     params: { idOrName: id },
   })

@@ -29,7 +29,7 @@ export async function functionLog(
   path: string,
   { level, text }: LogFilters,
 ): Promise<Html | undefined> {
-  const { rows, hasMoreRows } = await ctx.ask<Static<typeof RequestLogs>>('listRequestLogs', {
+  const { rows, hasMoreRows } = await ctx.callRoute<Static<typeof RequestLogs>>('listRequestLogs', {
     account,
     query: { projectId, deploymentId: id, level: level || undefined, search: text || undefined },
   })

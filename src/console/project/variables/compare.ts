@@ -33,7 +33,7 @@ async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const choices = environmentChoices(await readCustomEnvironments(ctx, account, project))
   const { left = 'production', right = 'preview' } = query
   // Reads plaintext values, so it writes an audit entry.
-  const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
+  const { envs } = await ctx.callRoute<Static<typeof EnvList>>('filterProjectEnvs', {
     account,
     params: { idOrName: project },
     query: { decrypt: 'true' },
@@ -107,7 +107,7 @@ function isRead({ decrypted }: EnvVar): boolean {
 }
 
 /** TABLE Comparison results: labels. */
-const WORDS: Record<State, string> = {
+const LABELS: Record<State, string> = {
   same: 'Same',
   different: 'Different',
   unknown: 'Not readable by you',
@@ -118,7 +118,7 @@ const WORDS: Record<State, string> = {
 function row({ key, state: found }: Compared, left: string, right: string): Html {
   const side = (name: string, isMissing: boolean) =>
     isMissing ? state('warn', html`not in ${name}`) : state('good', html`in ${name}`)
-  return html`<tr><td><code>${key}</code></td><td>${side(left, found === 'right')}</td><td>${side(right, found === 'left')}</td><td>${WORDS[found]}</td></tr>`
+  return html`<tr><td><code>${key}</code></td><td>${side(left, found === 'right')}</td><td>${side(right, found === 'left')}</td><td>${LABELS[found]}</td></tr>`
 }
 
 function summary(all: number, different: number): string {

@@ -17,8 +17,8 @@ import { READERS } from '../../../readers.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { cardTitle, countOf } from '../../controls.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import {
   branchField,
@@ -61,12 +61,12 @@ export const envFileScreens: readonly Screen[] = [
     name: 'consoleImportVariables',
     form: EnvFile,
     bodyLimit: FORM_BYTES,
-    asks: 'putProjectEnvFile',
-    shows: ['getProjectCustomEnvironments'],
-    wish: ({ params, form }) => importOf(params, form),
-    to: (answer, input, ctx) =>
+    calls: 'putProjectEnvFile',
+    renderCalls: ['getProjectCustomEnvironments'],
+    request: ({ params, form }) => importOf(params, form),
+    next: (answer, input, ctx) =>
       answer.dryRun ? showPlan(ctx, input, answer) : listPath({ slug: input.params.slug! }, input.params.name!),
-    again: showAgain,
+    renderErrors: showAgain,
   }),
 ]
 
@@ -87,15 +87,15 @@ function importOf(params: ScreenInput['params'], form: Form) {
 }
 
 /** If variables changed after the plan was shown, shows the new plan. */
-async function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused): Promise<Page> {
-  if (refused?.key !== 'env_plan_changed') return showImport(ctx, input, refused)
+async function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError): Promise<Page> {
+  if (error?.key !== 'env_plan_changed') return showImport(ctx, input, error)
   const form = { ...(input.form as Form), step: 'plan' }
   const account = await findAccountOfPath(ctx, input.params)
-  const answer = await ctx.ask<Answer>('putProjectEnvFile', { account, ...importOf(input.params, form) })
-  return showPlan(ctx, { ...input, form }, answer, refused)
+  const answer = await ctx.callRoute<Answer>('putProjectEnvFile', { account, ...importOf(input.params, form) })
+  return showPlan(ctx, { ...input, form }, answer, error)
 }
 
-async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
@@ -105,10 +105,10 @@ async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     {
       title: 'Paste a .env file',
       body: html`<div class="head"><h1>Paste a .env file</h1></div>
-${refused && (badLines(refused) ?? formErrorNotice(refused))}
+${error && (badLines(error) ?? formErrorNotice(error))}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${inputs(choices, refused)}
+${inputs(choices, error)}
 <p class="line"><button class="btn primary" name="step" value="plan">Review changes</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 <p class="soft small">From a terminal: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
@@ -116,16 +116,16 @@ ${inputs(choices, refused)}
   )
 }
 
-function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
-  return html`${textAreaField('text', '.env contents', { required: true, refused, hint: 'KEY=value lines in dotenv format. You can drop a file here. You review the changes before they are applied.', attributes: html` class="tall" data-drop` })}
-${environmentsField(choices, ['development'], refused)}
-${branchField('Preview only. Overrides the general values for this branch.', { refused })}
-${select('mode', 'Mode', MODES, { refused })}
-${select('type', 'Visibility of new variables', READER_CHOICES, { refused })}`
+function inputs(choices: readonly Choice[], error: FormError | undefined): Html {
+  return html`${textAreaField('text', '.env contents', { required: true, error, hint: 'KEY=value lines in dotenv format. You can drop a file here. You review the changes before they are applied.', attributes: html` class="tall" data-drop` })}
+${environmentsField(choices, ['development'], error)}
+${branchField('Preview only. Overrides the general values for this branch.', { error })}
+${select('mode', 'Mode', MODES, { error })}
+${select('type', 'Visibility of new variables', READER_CHOICES, { error })}`
 }
 
 /** Invalid lines by number, without values. */
-function badLines({ extra }: Refused): Html | undefined {
+function badLines({ extra }: FormError): Html | undefined {
   const lines = (extra as { lines?: { line: number; message: string }[] }).lines
   if (lines === undefined || lines.length === 0) return undefined
   return html`${note(
@@ -140,7 +140,7 @@ async function showPlan(
   ctx: ConsoleCtx,
   { params, url, form }: ScreenInput<unknown, Form>,
   { plan, mode, planDigest }: Answer,
-  refused?: Refused,
+  error?: FormError,
 ): Promise<Page> {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
@@ -153,7 +153,7 @@ async function showPlan(
     {
       title: 'Review changes',
       body: html`<div class="head"><h1>Review changes</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <p>${changes === 0 ? 'No changes.' : html`Changes in ${where(form, choices)}. Nothing is applied yet.`}</p>
 <div class="grid">
 ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('Unchanged', plan.unchanged)}${plan.skipped && keys('Skipped (set by the platform)', plan.skipped)}
@@ -187,5 +187,5 @@ function where(form: Form, choices: readonly Choice[]): string {
 
 function keys(title: string, names: readonly string[]): Html {
   return html`<section class="card in stack"><h2>${title} <span class="soft">${names.length}</span></h2>
-${names.length > 0 ? html`<ul class="plain">${names.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : html`<p class="soft">None</p>`}</section>`
+${names.length > 0 ? html`<ul class="plain">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>` : html`<p class="soft">None</p>`}</section>`
 }

@@ -4,8 +4,8 @@ import { type EnvVar, isStandard, TARGETS } from '../../../projects/env/schema.t
 import { READERS } from '../../../readers.ts'
 import { type FieldOptions, field } from '../../action.ts'
 import { type Choice, checkboxesField } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { canInAccount, projectPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import type { CustomEnvironments } from '../environments.ts'
 
 export const VARIABLES_PATH = '/console/t/:slug/projects/:name/variables'
@@ -38,38 +38,38 @@ export function environmentChoices(environments: CustomEnvironments): Choice[] {
 
 /** Returns the environments whose variables the role can change. */
 export function writableChoices(account: OwnAccount, environments: CustomEnvironments): Choice[] {
-  return environmentChoices(environments).filter(([one]) => mayTouch(account, [one]))
+  return environmentChoices(environments).filter(([one]) => canTouch(account, [one]))
 }
 
 /** Renders the environment checkboxes. Explains a missing production. */
 export function environmentsField(
   choices: readonly Choice[],
   chosen: readonly string[],
-  refused: Refused | undefined,
+  error: FormError | undefined,
 ): Html {
   const isWhole = choices.some(([one]) => one === 'production')
   const hint = 'Your role cannot change production variables.'
-  return checkboxesField('target', 'Environments', choices, { chosen, refused, ...(!isWhole && { hint }) })
+  return checkboxesField('target', 'Environments', choices, { chosen, error, ...(!isWhole && { hint }) })
 }
 
 /** Production needs its own permission. */
-function mayTouch(account: OwnAccount, targets: readonly string[]): boolean {
+function canTouch(account: OwnAccount, targets: readonly string[]): boolean {
   return !targets.includes('production') || canInAccount(account, 'env:production')
 }
 
 /** Returns whether the role can change a variable. projects/env/access.ts: mustHaveWritePermission. */
 export function canChangeVariable(account: OwnAccount, { target }: Pick<EnvVar, 'target'>): boolean {
-  return canInAccount(account, 'env:write') && mayTouch(account, target)
+  return canInAccount(account, 'env:write') && canTouch(account, target)
 }
 
 /** Returns whether the role can read the value of a variable. projects/env/access.ts: canReadValue. */
 export function canReadVariable(account: OwnAccount, { type, target }: Pick<EnvVar, 'type' | 'target'>): boolean {
   if (type === 'sensitive') return false
-  return type === 'plain' || type === 'system' || (canInAccount(account, 'env:decrypt') && mayTouch(account, target))
+  return type === 'plain' || type === 'system' || (canInAccount(account, 'env:decrypt') && canTouch(account, target))
 }
 
 /** Renders the branch field. */
-export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'refused'>): Html {
+export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'error'>): Html {
   const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return field('gitBranch', 'Branch', { ...options, hint, attributes })
 }
@@ -95,5 +95,5 @@ export function environmentsLabel(
   const slugs = new Map(environments.map(({ id, slug }) => [id, slug]))
   const words = [...target, ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
   if (words.length === 0) return html`<span class="soft">No environment</span>`
-  return html`${words.map((one) => html`<span class="badge">${one}</span> `)}${gitBranch && html`<span class="badge">branch ${gitBranch}</span>`}`
+  return html`${words.map((word) => html`<span class="badge">${word}</span> `)}${gitBranch && html`<span class="badge">branch ${gitBranch}</span>`}`
 }

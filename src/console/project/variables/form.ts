@@ -14,8 +14,8 @@ import { action, field, formErrorNotice } from '../../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import {
   branchField,
@@ -55,9 +55,9 @@ export const variableFormScreens: readonly Screen[] = [
     name: 'consoleCreateVariable',
     form: Variable,
     bodyLimit: VARIABLE_FORM_BYTES,
-    asks: 'createProjectEnv',
-    shows: ['getProjectCustomEnvironments'],
-    wish: ({ params, form }) => ({
+    calls: 'createProjectEnv',
+    renderCalls: ['getProjectCustomEnvironments'],
+    request: ({ params, form }) => ({
       params: { idOrName: params.name! },
       body: {
         ...environmentsBody(toStringList(form.target)),
@@ -68,8 +68,8 @@ export const variableFormScreens: readonly Screen[] = [
         ...(form.comment && { comment: form.comment }),
       },
     }),
-    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
-    again: showNew,
+    next: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    renderErrors: showNew,
   }),
   consoleScreen({
     method: 'GET',
@@ -83,9 +83,9 @@ export const variableFormScreens: readonly Screen[] = [
     name: 'consoleEditVariable',
     form: Variable,
     bodyLimit: VARIABLE_FORM_BYTES,
-    asks: 'editProjectEnv',
-    shows: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
-    wish: ({ params, form }) => ({
+    calls: 'editProjectEnv',
+    renderCalls: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
+    request: ({ params, form }) => ({
       params: { idOrName: params.name!, id: params.id! },
       body: {
         ...environmentsBody(toStringList(form.target)),
@@ -99,12 +99,12 @@ export const variableFormScreens: readonly Screen[] = [
     }),
     // Sent together, because a branch requires preview alone.
     changes: [['target', 'customEnvironmentIds', 'gitBranch']],
-    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
-    again: showEdit,
+    next: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    renderErrors: showEdit,
   }),
 ]
 
-async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
@@ -114,17 +114,17 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     {
       title: 'Add variable',
       body: html`<div class="head"><h1>Add variable</h1></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-${inputs(undefined, choices, refused)}
+${inputs(undefined, choices, error)}
 <p class="line"><button class="btn primary">Add variable</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
     },
   )
 }
 
-async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const variable = await findListed(ctx, account, params)
@@ -139,9 +139,9 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
       title: variable.key,
       within: [],
       body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
-${editFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
+${editFields(ctx, error, (error) => inputs(variable, choices, error))}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 ${dangerCard(
@@ -155,18 +155,21 @@ ${dangerCard(
 
 /** Reads the variable from the list, without its value, so no secret read is logged. Refuses: not_found 404. */
 async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: ScreenInput['params']): Promise<EnvVar> {
-  const { envs } = await ctx.ask<{ envs: EnvVar[] }>('filterProjectEnvs', { account, params: { idOrName: name! } })
-  return envs.find((one) => one.id === id) ?? refuse('not_found', 'This project has no such variable.')
+  const { envs } = await ctx.callRoute<{ envs: EnvVar[] }>('filterProjectEnvs', {
+    account,
+    params: { idOrName: name! },
+  })
+  return envs.find((variable) => variable.id === id) ?? refuse('not_found', 'This project has no such variable.')
 }
 
-function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refused: Refused | undefined): Html {
+function inputs(variable: EnvVar | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
   const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
-  return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { refused, ...(variable && { hint: 'Leave empty to keep the current value.' }) })}
-${environmentsField(choices, chosen, refused)}
-${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, refused })}
-${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}
-${field('comment', 'Comment', { value: variable?.comment, refused })}`
+  return html`${field('key', 'Key', { value: variable?.key, required: true, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${textAreaField('value', 'Value', { error, ...(variable && { hint: 'Leave empty to keep the current value.' }) })}
+${environmentsField(choices, chosen, error)}
+${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, error })}
+${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', error, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}
+${field('comment', 'Comment', { value: variable?.comment, error })}`
 }
 
 /** Write-only is permanent. Types that only API clients set are kept. */

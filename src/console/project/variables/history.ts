@@ -12,9 +12,9 @@ import type { EnvHistory } from '../../../projects/env/history.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { sentenceCase } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
-import type { Refused } from '../../refused.ts'
 import { relativeTime } from '../../time.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { canChangeVariable, environmentsLabel, listPath, VARIABLE_PATH } from './environments.ts'
@@ -36,19 +36,19 @@ export const variableHistoryScreens: readonly Screen[] = [
   action({
     path: `${VARIABLE_PATH}/history/:version/restore`,
     name: 'consoleRestoreVariable',
-    asks: 'restoreProjectEnv',
-    shows: SHOWN,
-    wish: ({ params }) => ({ params: { idOrName: params.name!, id: params.id!, version: params.version! } }),
-    to: (_, { params }) =>
+    calls: 'restoreProjectEnv',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { idOrName: params.name!, id: params.id!, version: params.version! } }),
+    next: (_, { params }) =>
       `${listPath({ slug: params.slug! }, params.name!)}/${encodeURIComponent(params.id!)}/history`,
-    again: showHistory,
+    renderErrors: showHistory,
   }),
 ]
 
-async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const { history } = await ctx.ask<Static<typeof EnvHistory>>('getProjectEnvHistory', {
+  const { history } = await ctx.callRoute<Static<typeof EnvHistory>>('getProjectEnvHistory', {
     account,
     params: { idOrName: project, id: params.id! },
   })
@@ -57,15 +57,15 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
   const names = await readUserNames(ctx, account, people)
   const path = `${listPath(account, project)}/${encodeURIComponent(params.id!)}`
   const isThere = history[0]!.action !== 'deleted'
-  const mayWrite = canChangeVariable(account, history[0]!)
+  const canWrite = canChangeVariable(account, history[0]!)
   return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: `History of ${history[0]!.key}`,
-      within: isThere && mayWrite ? [[history[0]!.key, `${path}/edit`]] : [],
-      body: html`<div class="head"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="btn" href="${path}/edit">Edit</a>`}</div>
-${formErrorNotice(refused)}
+      within: isThere && canWrite ? [[history[0]!.key, `${path}/edit`]] : [],
+      body: html`<div class="head"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && canWrite && html`<a class="btn" href="${path}/edit">Edit</a>`}</div>
+${formErrorNotice(error)}
 ${!isThere && note('info', 'This variable was deleted with its values. The history is kept for 30 days.')}
 ${dataTable(
   'Versions',
@@ -73,7 +73,7 @@ ${dataTable(
   history.map(
     (one) =>
       html`<tr><td>Version ${one.version}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && mayWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'Current' : 'Not possible'}</span>`}</td></tr>`,
+<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && canWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'Current' : 'Not possible'}</span>`}</td></tr>`,
   ),
 )}
 <p class="soft small">Values are stored encrypted and not shown here. The last 100 versions can be restored. Restoring creates a new version.</p>`,

@@ -8,8 +8,8 @@ import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { copyButton, countOf, filterForm } from '../../controls.ts'
 import { dataTable, select } from '../../fields.ts'
+import type { FormError } from '../../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
-import type { Refused } from '../../refused.ts'
 import { relativeTime } from '../../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from '../environments.ts'
 import {
@@ -51,18 +51,18 @@ export const variableScreens: readonly Screen[] = [
   action({
     path: `${VARIABLE_PATH}/delete`,
     name: 'consoleDeleteVariable',
-    asks: 'removeProjectEnv',
-    shows: SHOWN,
-    wish: ({ params }) => ({ params: { idOrName: params.name!, id: params.id! } }),
-    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
-    again: (ctx, input, refused) => showVariables(ctx, { ...input, query: {} }, refused),
+    calls: 'removeProjectEnv',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { idOrName: params.name!, id: params.id! } }),
+    next: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    renderErrors: (ctx, input, error) => showVariables(ctx, { ...input, query: {} }, error),
   }),
 ]
 
-async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Query>, refused?: Refused) {
+async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Query>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
+  const { envs } = await ctx.callRoute<Static<typeof EnvList>>('filterProjectEnvs', {
     account,
     params: { idOrName: project },
   })
@@ -77,7 +77,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
       title: 'Variables',
       images: [...logos].join(' '),
       body: html`<div class="head"><h1>Variables</h1><p class="line"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</p></div>
-${formErrorNotice(refused)}
+${formErrorNotice(error)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,
     },
@@ -121,11 +121,11 @@ function table(
     'Variables',
     ['Key', 'Environments', 'Value', 'Changed'],
     envs.map(
-      (one) =>
-        html`<tr><td><a href="${path}/${one.id}/${canChangeVariable(account, one) ? 'edit' : 'history'}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
-<td>${environmentsLabel(one, environments)}</td>
-<td>${value(account, one, path)}</td>
-<td><a class="soft" href="${path}/${one.id}/history">${relativeTime(one.updatedAt, ctx.now)}</a></td></tr>
+      (variable) =>
+        html`<tr><td><a href="${path}/${variable.id}/${canChangeVariable(account, variable) ? 'edit' : 'history'}"><code>${variable.key}</code></a>${maker(variable)}${variable.comment && html`<br><span class="soft small">${variable.comment}</span>`}</td>
+<td>${environmentsLabel(variable, environments)}</td>
+<td>${value(account, variable, path)}</td>
+<td><a class="soft" href="${path}/${variable.id}/history">${relativeTime(variable.updatedAt, ctx.now)}</a></td></tr>
 `,
     ),
   )
@@ -161,7 +161,10 @@ function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
 async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const variable = await ctx.ask<EnvVar>('getProjectEnv', { account, params: { idOrName: project, id: params.id! } })
+  const variable = await ctx.callRoute<EnvVar>('getProjectEnv', {
+    account,
+    params: { idOrName: project, id: params.id! },
+  })
   const environments = await readCustomEnvironments(ctx, account, project)
   const value = variable.decrypted
     ? html`<div class="code"><pre id="value">

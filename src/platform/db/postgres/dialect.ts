@@ -1,5 +1,5 @@
 /**
- * Kysely over the pool, with pipelining: BEGIN is sent together with the first statement, and a statement with `noAnswer` together with the next one
+ * Kysely over the pool, with pipelining: BEGIN is sent together with the first statement, and a statement with `discardResult` together with the next one
  * or with COMMIT.
  */
 import {
@@ -131,7 +131,7 @@ function openReading(first: Connection, open: () => Promise<Connection>): Connec
 /** Wraps a pooled connection for one statement or transaction. */
 function openConnection(client: pg.PoolClient, names: StatementNames, listeners: Listeners): Connection {
   const { onCommit, onStatement } = listeners
-  const sent = openSent()
+  const sent = createSent()
   let begun: Promise<unknown> | undefined
   /** Only a transaction is retried when a statement name is stale, so nothing else uses names. */
   const send = watched(
@@ -147,7 +147,7 @@ function openConnection(client: pg.PoolClient, names: StatementNames, listeners:
     async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
       // Outside its transaction only a SELECT changes nothing, so others wait until the transaction has begun.
       if (compiled.query.kind !== 'SelectQueryNode') await begun
-      if (compiled.noAnswer && begun !== undefined) {
+      if (compiled.discardResult && begun !== undefined) {
         sent.add(send(compiled))
         return { rows: [] }
       }
@@ -185,7 +185,7 @@ async function* streamQuery(): AsyncGenerator<never> {
 }
 
 /** Statements that were sent without waiting. After the first failure, all later ones of the transaction fail with less detail. */
-function openSent() {
+function createSent() {
   const all: Promise<unknown>[] = []
   return {
     add<T>(one: Promise<T>): Promise<T> {

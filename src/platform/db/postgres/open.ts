@@ -41,7 +41,7 @@ export async function openPostgres(
   url: string,
   onLost: (error: Error) => void,
   watch?: StoreObserver,
-  options: PoolSettings = { keepsStatements: true, patience: 1 },
+  options: PoolSettings = { preparedStatements: true, patience: 1 },
   connect: typeof openConnections = openConnections,
 ): Promise<Db> {
   const connections = connect(url, onLost, options)
@@ -86,11 +86,11 @@ export async function openPostgres(
 export function openConnections(
   url: string,
   onLost: (error: Error) => void,
-  { keepsStatements, patience: timeout, idle = IDLE }: PoolSettings,
+  { preparedStatements, patience: timeout, idle = IDLE }: PoolSettings,
 ): Connections {
   const probed = { keepAliveInitialDelayMillis: idle.probeMs, connectionString: url }
   const config = { ...CONNECTION, ...waiting(CONNECTION, timeout), ...probed }
-  const names = createStatementNames(keepsStatements)
+  const names = createStatementNames(preparedStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost, undefined, idle)
   // A transaction that has a pooled connection may wait for these queries, so they must be short.
   const short = { ...config, ...waiting(SHORT, timeout) }
@@ -138,14 +138,14 @@ export async function migratePostgres(url: string): Promise<string[]> {
 
 /**
  * Opens one connection without a statement timeout, for migrations, backups and restores. Throws, naming the setting without its password, when the
- * server cannot be reached. `patienceMs`: the limit for connecting and for each statement.
+ * server cannot be reached. `timeoutMs`: the limit for connecting and for each statement.
  */
-export function openPostgresConnection(url: string, patienceMs?: number): Queries {
+export function openPostgresConnection(url: string, timeoutMs?: number): Queries {
   const pool = new pg.Pool({
     connectionString: url,
     max: 1,
-    connectionTimeoutMillis: patienceMs ?? 10_000,
-    ...(patienceMs !== undefined && { query_timeout: patienceMs }),
+    connectionTimeoutMillis: timeoutMs ?? 10_000,
+    ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
     application_name: 'berth alone',
   })
   // A connection that the server ended fails the next query, not the process.

@@ -39,14 +39,14 @@ export function openPipeline(
   newClient: () => pg.Client,
   names: StatementNames,
   onLost: (error: Error) => void,
-  mostConnections = READING_CONNECTIONS,
+  maxConnections = READING_CONNECTIONS,
   { believedMs } = IDLE,
 ): Pipeline {
   const connections = new Set<Connection>()
   let closed = false
   const send = async (statement: Statement): Promise<unknown[]> => {
     retire(connections, performance.now() - believedMs)
-    const connection = pick(connections, mostConnections, () => connect(connections, newClient(), onLost))
+    const connection = pick(connections, maxConnections, () => connect(connections, newClient(), onLost))
     connection.unanswered++
     try {
       if (connection.connecting !== undefined) await connection.connecting
@@ -111,14 +111,14 @@ function writeTogether(stream: Writable): void {
 }
 
 /** Returns the connection with the fewest pending statements. Opens one more when all are busy. */
-function pick(connections: ReadonlySet<Connection>, most: number, open: () => Connection): Connection {
-  let least: Connection | undefined
+function pick(connections: ReadonlySet<Connection>, max: number, open: () => Connection): Connection {
+  let min: Connection | undefined
   for (const connection of connections) {
-    if (least === undefined || rank(connection) < rank(least)) least = connection
+    if (min === undefined || rank(connection) < rank(min)) min = connection
   }
-  if (least === undefined) return open()
-  if (least.unanswered > 0 && connections.size < most) open()
-  return least
+  if (min === undefined) return open()
+  if (min.unanswered > 0 && connections.size < max) open()
+  return min
 }
 
 /** Connections that are still connecting come last. */

@@ -20,7 +20,7 @@ export type RetryTransaction = <T>(owner: string, run: Run<T>) => Promise<T>
 export function createRetries(onLost: () => void): RetryTransaction {
   const retries = createSemaphore({ canAcquire: (_, inUse) => inUse === 0 })
   const alone = createSemaphore({ slots: 1 })
-  const { shared, exclusive } = openLock()
+  const { shared, exclusive } = createLock()
   return async (owner, run) => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -50,7 +50,7 @@ async function withSlot<T>(semaphore: Semaphore, owner: string, run: () => Promi
 type Way = <T>(run: () => Promise<T>) => Promise<T>
 
 /** A reader-writer lock. `exclusive` waits for running ones while new ones wait for it; its caller runs one at a time. Waiting holds no connection. */
-function openLock(): { shared: Way; exclusive: Way } {
+function createLock(): { shared: Way; exclusive: Way } {
   const running = new Set<Promise<unknown>>()
   let free: Promise<void> | undefined
   return {

@@ -5,8 +5,8 @@
 import type { CompiledQuery } from 'kysely'
 import { isStalePlan } from './conditions.ts'
 
-/** A statement to send. `noAnswer`: nothing that follows needs its result; the commit waits for it. */
-export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string; noAnswer?: boolean }
+/** A statement to send. `discardResult`: nothing that follows needs its result; the commit waits for it. */
+export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string; discardResult?: boolean }
 
 /** The shared read connections, by the Kysely adapter. Only `preparedQuery` (platform/db/db.ts) uses it. */
 export const PIPELINES = new WeakMap<object, (statement: Statement) => Promise<unknown[]>>()

@@ -6,12 +6,12 @@ import { writeFileAtomically } from '../../adapters/atomic-file.ts'
 import { BUSY, LOCKED, primaryResultCode } from './result-codes.ts'
 
 /**
- * Locks `<store>-lock`, waiting up to `patienceMs`, and writes its process into `<store>-pid`. `advice`: what to do when it is locked. Throws when
+ * Locks `<store>-lock`, waiting up to `timeoutMs`, and writes its process into `<store>-pid`. `advice`: what to do when it is locked. Throws when
  * another process has the lock, with its pid, or when locking fails.
  */
-export function lockStore(store: string, advice: string, patienceMs = 0): DatabaseSync {
+export function lockStore(store: string, advice: string, timeoutMs = 0): DatabaseSync {
   const file = `${store}-lock`
-  const lock = new DatabaseSync(file, { timeout: patienceMs })
+  const lock = new DatabaseSync(file, { timeout: timeoutMs })
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
   } catch (error) {

@@ -23,7 +23,7 @@ import { explainStoreError } from './store-errors.ts'
 /** A stamp may equal one from before a clock change; the next attempt has another. */
 const ATTEMPTS = 10
 /** How long a migration waits for another one of the same file. */
-const LOCK_PATIENCE_MS = 30_000
+const LOCK_TIMEOUT_MS = 30_000
 
 export type SqliteOptions = {
   /** The database file. `<file>-lock` marks that a process has it, `<file>-pid` which one. */
@@ -36,13 +36,13 @@ export type SqliteOptions = {
    * After a failed fsync the disk content is unknown: the process must end and recover from the log. The same holds when the file was removed or
    * replaced, as its writes are lost. docs/spec/reliability.md D5, F7.
    */
-  onDiskFault: (error: unknown) => void
+  onDiskError: (error: unknown) => void
   watch?: StoreObserver
 }
 
 /** Opens and migrates the SQLite database. Throws when another process has the file, or a newer Berth wrote it. */
 export async function openSqlite(options: SqliteOptions): Promise<Db> {
-  const { file: url, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
+  const { file: url, groupLimit = 256, synchronous = 'FULL', onDiskError, watch } = options
   createDirectory(dirname(url))
   const file = canonicalPath(url)
   const lock = lockStore(file, 'stop it first; one Berth a store, use DATABASE_URL=postgres://… for several')
@@ -67,7 +67,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const commitTogether = groupCommit(writerOf(writing, beforeCommit, afterCommit), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
     onFailed: (error) => {
-      if (primaryResultCode(error) === IO_ERROR || error instanceof FileReplaced) onDiskFault(error)
+      if (primaryResultCode(error) === IO_ERROR || error instanceof FileReplaced) onDiskError(error)
     },
   })
   return {
@@ -106,15 +106,15 @@ export function openSqliteFile(file: string, readOnly: boolean): Queries {
   return new Kysely<Schema>({ dialect: sqliteDialect(database) })
 }
 
-/** Runs `work` while no service can open the file. Waits up to `patienceMs` for another process, then throws. */
+/** Runs `work` while no service can open the file. Waits up to `timeoutMs` for another process, then throws. */
 export async function withExclusiveFile<T>(
   url: string,
-  patienceMs: number,
+  timeoutMs: number,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
   createDirectory(dirname(url))
   const file = canonicalPath(url)
-  const lock = lockStore(file, 'stop the service first', patienceMs)
+  const lock = lockStore(file, 'stop the service first', timeoutMs)
   try {
     return await work(file)
   } finally {
@@ -128,7 +128,7 @@ export async function withExclusiveFile<T>(
  */
 export async function migrateSqlite(url: string): Promise<string[]> {
   if (existsSync(url) && (await lacksNothing(url))) return []
-  return withExclusiveFile(url, LOCK_PATIENCE_MS, async (file) => {
+  return withExclusiveFile(url, LOCK_TIMEOUT_MS, async (file) => {
     const queries = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, 'FULL')) })
     return migrate(queries).finally(() => queries.destroy())
   })

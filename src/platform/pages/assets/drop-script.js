@@ -1,5 +1,5 @@
 // Inserts a dropped file into a text area with `data-drop`; nothing is sent. Without this script the user pastes the text.
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 /** Returns the text area below a dragged file, if it accepts files. */
 function textUnder(event) {
@@ -16,7 +16,7 @@ document.addEventListener('drop', async (event) => {
   if (!text) return
   event.preventDefault()
   const [file] = event.dataTransfer.files
-  const isTooLarge = file.size > MOST_BYTES
+  const isTooLarge = file.size > MAX_BYTES
   text.setCustomValidity(isTooLarge ? 'The file is larger than 1 MiB. It was not read.' : '')
   if (isTooLarge) text.reportValidity()
   else text.value = await file.text()

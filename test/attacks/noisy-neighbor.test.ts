@@ -11,14 +11,14 @@ import { type Measured, startMeter } from './noisy-neighbor/meter.ts'
 import { type Attack, mustDo, openTeam, type Scene } from './noisy-neighbor/scene.ts'
 
 const LASTS_MS = FULL ? 15_000 : 6000
-/** How long the bystander is measured before the attack: the control. */
+/** How long the neighbor is measured before the attack: the control. */
 const ALONE_MS = 3000
 const MAX_MS = 100
 /** And no single answer takes longer. */
 const WORST_MS = 250
 /** The short form has few samples and a service that has just started, on whatever machine: it looks for stalls. */
 const BOUND_MS = FULL ? MAX_MS : 5 * MAX_MS
-/** A machine on which the bystander alone has a longer p90 is slow or busy: what may be felt of an attack is longer in proportion. */
+/** A machine on which the neighbor alone has a longer p90 is slow or busy: what may be felt of an attack is longer in proportion. */
 const MAX_ALONE_MS = 15
 /** What a machine does of its own (another one takes its processors for half a second) is not there each time, and what an attack does is. */
 const ROUNDS = 3
@@ -26,7 +26,7 @@ const MAX_MEMORY = 512e6
 
 type Owner = Parameters<typeof newHome>[0]
 
-/** Runs an attack and gives what the bystander felt meanwhile; `alone`: what it felt before. */
+/** Runs an attack and gives what the neighbor felt meanwhile; `alone`: what it felt before. */
 async function measure(
   t: Owner,
   engine: Engine,
@@ -38,17 +38,17 @@ async function measure(
   const ending = new AbortController()
   t.after(() => ending.abort())
   const attacker: Scene = { running, home, edge, ended: ending.signal, ...(await openTeam(running, home, 'attacker')) }
-  const bystander = await openTeam(running, home, 'bystander')
-  await mustDo(bystander.call, 'POST', '/v10/projects', { name: 'bystander' })
+  const neighbor = await openTeam(running, home, 'neighbor')
+  await mustDo(neighbor.call, 'POST', '/v10/projects', { name: 'neighbor' })
   const attack = await prepare(attacker)
   const address = running.address
   // The compiler of the runtime has seen it all before anything is measured. These have no limit: what is measured counts against the limits of the others.
-  for (let n = 0; n < 200; n++) await bystander.call('GET', '/v9/projects/bystander')
-  const meter = { address, token: bystander.token, teamId: bystander.teamId }
+  for (let n = 0; n < 200; n++) await neighbor.call('GET', '/v9/projects/neighbor')
+  const meter = { address, token: neighbor.token, teamId: neighbor.teamId }
   const stopControl = startMeter(meter)
   await sleep(ALONE_MS)
   const alone = await stopControl()
-  // The attack comes first: the bystander connects behind whatever it opened.
+  // The attack comes first: the neighbor connects behind whatever it opened.
   const attacking = attack()
   const stop = startMeter(meter)
   await sleep(LASTS_MS)
@@ -63,7 +63,7 @@ async function measure(
 async function feltTooLate(t: Owner, engine: Engine, name: string, attack: Attack): Promise<string | undefined> {
   const { p50, p99, longest, asked, failed, alone, mib } = await measure(t, engine, attack)
   sayFigure(
-    `bystander, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB; alone p90 ${alone.p90.toFixed(1)} ms`,
+    `noisy neighbor, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB; alone p90 ${alone.p90.toFixed(1)} ms`,
   )
   assert.equal(failed, 0, `${failed} of ${asked} failed`)
   assert.ok(mib * MIB < MAX_MEMORY, `${mib} MiB`)
@@ -75,7 +75,7 @@ async function feltTooLate(t: Owner, engine: Engine, name: string, attack: Attac
 
 for (const [name, attack] of Object.entries(ATTACKS)) {
   processOnBothEngines(
-    `a bystander does not notice: ${name}`,
+    `a noisy neighbor does not slow another team: ${name}`,
     async (t, engine) => {
       const late: string[] = []
       while (late.length < ROUNDS) {
