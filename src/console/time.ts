@@ -44,7 +44,7 @@ export function clockTime(time: number): Html {
 }
 
 /** Matches what `timeOf` renders. Text in markup is escaped, so a match is always an element. */
-const TIME = /<time datetime="([^"]+)" title="[^" ]+([^"]*)">([^<]*)/g
+const TIME = /<time datetime="([^"]+)" title="([^"]*)">([^<]*)/g
 const CLOCK = /^\d\d:\d\d:\d\d$/
 const EXACT = /^\d{4}-.* UTC$/
 
@@ -53,11 +53,11 @@ export function inTimeZone({ markup }: Html, zone: string | undefined): Html {
   if (zone === undefined || zone === 'UTC') return markupOf(markup)
   const format = new Intl.DateTimeFormat('en-CA', { ...PARTS, timeZone: zone })
   return markupOf(
-    markup.replaceAll(TIME, (_, iso: string, grain: string, text: string) => {
+    markup.replaceAll(TIME, (_, iso: string, title: string, text: string) => {
       // 2026-11-28 21:08:49 GMT+01:00
       const exact = format.format(new Date(iso)).replace(', ', ' ')
       const shown = CLOCK.test(text) ? exact.slice(11, 19) : EXACT.test(text) ? exact : text
-      return `<time datetime="${iso}" title="${exact}${grain}">${shown}`
+      return `<time datetime="${iso}" title="${exact}${title.slice(iso.length)}">${shown}`
     }),
   )
 }
