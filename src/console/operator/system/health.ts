@@ -90,9 +90,9 @@ const PAGES_OF_CHECKS: Readonly<Record<string, readonly [path: string, words: st
 }
 
 function openFinding({ about, is, found, advice }: Finding): Html {
-  const looks = LOOKS[is]
+  const [look, word, shape] = LOOKS[is]
   const page = PAGES_OF_CHECKS[about]
-  return html`<li class="row"><div class="grow any"><p class="line"><b>${capitalized(about)}</b>${state(...looks)}</p>
+  return html`<li class="row"><div class="grow any"><p class="line"><b>${capitalized(about)}</b>${state(look, word, shape)}</p>
 <p>${withInlineCode(`${capitalized(found)}.`)}</p>${advice && html`<div class="soft">${showAdvice(capitalized(advice))}</div>`}</div>${page && html`<a class="btn small" href="${page[0]}" data-turbo-frame="_top">${page[1]}</a>`}</li>`
 }
 
