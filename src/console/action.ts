@@ -50,6 +50,12 @@ const FIELD_OF: Partial<Record<RefusalKey, string>> = {
   slug_taken: 'slug',
   too_many_slugs: 'slug',
   member_exists: 'email',
+  shared_env_exists: 'key',
+  alias_in_use: 'alias',
+  alias_not_verified: 'alias',
+  alias_not_allowed: 'alias',
+  already_linked: 'repo',
+  production_branch: 'branch',
 }
 
 export type RenderForm = (ctx: ConsoleCtx, input: ScreenInput, error?: FormError) => Promise<Page>
@@ -69,6 +75,8 @@ type Action<F extends TSchema, A> = {
   request: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
   /** For edit forms with `editFields`: only changed keys of the body are sent, and the next page confirms the save. Each list: keys that are sent together. */
   changes?: readonly (readonly string[])[]
+  /** Where the route has the body, if deeper: `['updates', id]`. Messages then name its fields without that. */
+  within?: (params: ScreenInput['params']) => readonly string[]
   /** Form field names by route field, where they differ. */
   fieldNames?: Record<string, string>
   /** Path of the next page, or a page that shows the response once; its form needs `data-turbo="false"`. `answer`: the sent body if nothing changed. */
@@ -86,8 +94,8 @@ type Action<F extends TSchema, A> = {
  * session or an internal error gets its own page.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, calls, renderCalls, before, request, changes, fieldNames, renderErrors, fresh, bodyLimit } =
-    spec
+  const { path, name, form, calls, renderCalls, before, request, changes, within, fieldNames, renderErrors } = spec
+  const { fresh, bodyLimit } = spec
   return consoleScreen({
     method: 'POST',
     path,
@@ -99,6 +107,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     calls: [calls, ...renderCalls],
     run: async (ctx, input) => {
       const asked = input as ScreenInput<unknown, Static<F>>
+      const place = within?.(input.params) ?? []
       try {
         if (input.error) throw input.error
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
@@ -110,13 +119,14 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
         const isSame = changes !== undefined && body === undefined
         const answer = isSame
           ? (whole.body as A)
-          : await ctx.callRoute<A>(calls, { ...(account && { account }), ...whole, body })
+          : await ctx.callRoute<A>(calls, { ...(account && { account }), ...whole, body: bodyAt(place, body) })
         const next = await spec.next(answer, asked, ctx)
         if (typeof next !== 'string') return next
         return { redirectTo: next, done: isSame ? undefined : doneMessage(name, { ...asked, answer }) }
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
-        return { ...(await renderErrors(ctx, input, formErrorOf(error, input.form, fieldNames))), status: error.status }
+        const formError = formErrorOf(withoutPlace(error, place), input.form, fieldNames)
+        return { ...(await renderErrors(ctx, input, formError)), status: error.status }
       }
     },
   })
@@ -125,15 +135,28 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
 /** Errors that a form cannot correct. The first two redirect to sign-in and reauthentication. */
 const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'sign_in_again', 'internal_server_error'])
 
+/** Returns a body as the route has it: `within` of `Action`. */
+function bodyAt(place: readonly string[], body: unknown): unknown {
+  return place.reduceRight((inner, name) => ({ [name]: inner }), body)
+}
+
+/** Returns a refusal that names the fields of the form, whose body is at a place. */
+function withoutPlace({ message, key, extra }: Refusal, place: readonly string[]): Reason {
+  return { key, extra, message: message.replace(`\`${[...place, ''].join('.')}`, '`') }
+}
+
+type Reason = Pick<Refusal, 'message' | 'key' | 'extra'>
+
 /** Returns a refusal as a form error: "Invalid request: `name` should be …" belongs to the field `name`. `names`: `fieldNames` of `Action`. */
 export function formErrorOf(
-  { message, key, extra }: Refusal,
+  { message, key, extra }: Reason,
   form: unknown,
   names: Record<string, string> = {},
 ): FormError {
   const named = /`([\w.]+)`/.exec(message)?.[1]
   const about = named ?? FIELD_OF[key]
-  const field = about && (names[about] ?? about.split('.')[0])
+  const [first = ''] = about?.split('.') ?? []
+  const field = about && (names[about] ?? names[first] ?? first)
   const called = named === undefined || field === undefined ? message : message.replace(`\`${named}\``, `\`${field}\``)
   return { key, message: userMessage(called), field, typed: (form ?? {}) as Record<string, unknown>, extra }
 }

@@ -18,6 +18,7 @@ export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: strin
 /** TABLE Sections of an account, with the permission that each needs. */
 const ACCOUNT_SECTIONS: readonly (readonly [section: Section, needs: Permission])[] = [
   [['', 'Projects', 'layers'], 'project:read'],
+  [['variables', 'Shared variables', 'key-round'], 'env:read'],
   [['activity', 'Activity', 'activity'], 'project:read'],
   [['integrations', 'Integrations', 'blocks', 'Connect'], 'installation:read'],
   [['apps', 'Apps', 'plug-2', 'Connect'], 'integration:read'],

@@ -8,6 +8,7 @@ import { liveScreens } from './live.ts'
 import { operatorScreens } from './operator/screens.ts'
 import { buildLogScreens } from './project/build-log.ts'
 import { confirmScreens } from './project/confirm.ts'
+import { aliasScreens } from './project/deployment/assign.ts'
 import { deploymentFileScreens } from './project/deployment/files.ts'
 import { deploymentRemovalScreens } from './project/deployment/removal.ts'
 import { deploymentScreens } from './project/deployments.ts'
@@ -18,6 +19,8 @@ import { projectListScreens } from './project/list.ts'
 import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
 import { promotionScreens } from './project/promotion.ts'
+import { gitLinkScreens } from './project/settings/git-link.ts'
+import { retentionScreens } from './project/settings/retention.ts'
 import { settingsScreens } from './project/settings.ts'
 import { transferScreens } from './project/transfer.ts'
 import { compareScreens } from './project/variables/compare.ts'
@@ -25,7 +28,10 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { sharedOfProjectScreens } from './project/variables/shared.ts'
 import { searchScreens } from './search.ts'
+import { sharedVariableFormScreens } from './shared-variables/form.ts'
+import { sharedVariableScreens } from './shared-variables/list.ts'
 import { activityScreens } from './team/activity.ts'
 import { inviteScreens } from './team/invite.ts'
 import { memberScreens } from './team/members.ts'
@@ -48,17 +54,23 @@ const screens: readonly Screen[] = [
   ...envFileScreens,
   ...variableHistoryScreens,
   ...compareScreens,
+  ...sharedOfProjectScreens,
+  ...sharedVariableScreens,
+  ...sharedVariableFormScreens,
   ...domainListScreens,
   ...domainScreens,
   ...nameServerScreens,
   ...deploymentScreens,
   ...deploymentFileScreens,
   ...deploymentRemovalScreens,
+  ...aliasScreens,
   ...buildLogScreens,
   ...confirmScreens,
   ...promotionScreens,
   ...settingsScreens,
   ...environmentScreens,
+  ...gitLinkScreens,
+  ...retentionScreens,
   ...transferScreens,
   ...installedIntegrationScreens,
   ...appListScreens,
@@ -86,6 +98,8 @@ const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/settings',
   '/console/t/:slug/projects/:name/settings',
   '/console/t/:slug/projects/:name/settings/environments',
+  '/console/t/:slug/projects/:name/settings/git',
+  '/console/t/:slug/projects/:name/settings/retention',
   '/console/t/:slug/projects/:name/domains/:domain',
 ]
 

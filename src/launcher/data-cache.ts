@@ -2,11 +2,14 @@
 import { createHash } from 'node:crypto'
 import type { AskCache } from './cache-client.ts'
 import { MAX_VALUE_BYTES } from './frames.ts'
+import { currentContext } from './request-context.ts'
 
 /** TABLE limits of a request, as the sites server has them. */
 const MAX_TAGS = 200
 const MAX_TAG = 1100
 const PURGED_AT_ONCE = 128
+/** Keys of a request whose numbers are known. What runs on behind its response may look for very many. */
+const MAX_NUMBERS = 10_000
 
 type Durations = { expire?: number } | undefined
 type Tags = string | readonly string[]
@@ -77,6 +80,14 @@ function numberOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) ? (value as number) : undefined
 }
 
+/** Notes the number that counted when a key was looked for: what is written under it is as old. */
+function note(numbers: Map<string, number>, key: string, number: number | undefined): void {
+  if (number === undefined) return
+  numbers.delete(key)
+  numbers.set(key, number)
+  if (numbers.size > MAX_NUMBERS) for (const oldest of numbers.keys()) return void numbers.delete(oldest)
+}
+
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
@@ -112,7 +123,7 @@ export function installFetchCache(cache: DataCache): void {
       if (kind !== 'FETCH' && kindHint !== 'fetch' && fetchCache !== true) return null
       const all = [...tags, ...softTags]
       const { found, number } = await cache.get(NEXT, key, all)
-      if (number !== undefined) this.#numbers.set(key, number)
+      note(this.#numbers, key, number)
       if (found === undefined || all.some((tag) => this.#revalidated.includes(tag))) return null
       return { value: found.value, lastModified: found.isStale ? LONG_AGO : found.at }
     }
@@ -132,17 +143,27 @@ export function installFetchCache(cache: DataCache): void {
 }
 
 const RUNTIME = 'runtime'
+const numbersOf = new WeakMap<object, Map<string, number>>()
+
+/** A module may keep the cache of its first request, so what runs says whose numbers count. */
+function numbersNow(): Map<string, number> {
+  const context = currentContext()
+  const numbers = (context && numbersOf.get(context)) ?? new Map<string, number>()
+  if (context !== undefined) numbersOf.set(context, numbers)
+  return numbers
+}
 
 /** What `getCache` and the purges of `@vercel/functions` find in the context of a request. */
 export function runtimeCacheOf(cache: DataCache) {
   return {
     cache: {
       async get(key: string) {
-        const { found } = await cache.get(RUNTIME, key, [])
+        const { found, number } = await cache.get(RUNTIME, key, [])
+        note(numbersNow(), key, number)
         return found === undefined || found.isStale ? null : found.value
       },
       set: (key: string, value: unknown, { tags = [], ttl }: { tags?: string[]; ttl?: number } = {}) =>
-        cache.set(RUNTIME, key, value, { tags, ttl }),
+        cache.set(RUNTIME, key, value, { tags, ttl, number: numbersNow().get(key) }),
       delete: (key: string) => cache.delete(RUNTIME, key),
       expireTag: (tag: Tags) => cache.purge(tag, 'gone'),
     },

@@ -10,6 +10,7 @@ import { markOutput } from './output.ts'
 import { FAULT_HEADER, type LauncherOptions } from './protocol.ts'
 import { currentContext, installContext, withContext } from './request-context.ts'
 import { BadBody } from './request-properties.ts'
+import { watchFetch } from './web.ts'
 
 /** The exit code after an error that nothing of the function caught, as of Node.js. */
 const UNCAUGHT = 1
@@ -23,6 +24,7 @@ async function launch(options: LauncherOptions): Promise<void> {
   const onError = (error: unknown) => log(textOfError(error))
   const cache = createDataCache(openCacheClient(options.cache), log)
   installFetchCache(cache)
+  watchFetch()
   const pending = (count: number) => channel.send({ kind: 'pending', count })
   const context = installContext(pending, onError, runtimeCacheOf(cache))
   const handler = await loadFunction(options).catch((error) => {

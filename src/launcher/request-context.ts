@@ -1,7 +1,6 @@
 /** What belongs to the request that runs: its id, and promises that go on after its response. docs/functions.md: waitUntil. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { runtimeCacheOf } from './data-cache.ts'
 import { CACHE_TAG_HEADER, ID_HEADER } from './protocol.ts'
 
 /** As frameworks look it up by the symbol `@vercel/request-context`. */
@@ -14,16 +13,16 @@ type RequestContext = {
   addCacheTag(tag: string | string[]): Promise<void>
   /** Answers with an error in the place of the function, once. */
   fail: (error: unknown) => void
-} & Partial<ReturnType<typeof runtimeCacheOf>>
+}
 
 const storage = new AsyncLocalStorage<RequestContext>()
 const PLATFORM = Symbol.for('@vercel/request-context')
 
-/** Counts promises of `waitUntil`, and lets frameworks find the context of their request. `onPending`: how many have not settled. `more`: of all requests. */
+/** Counts promises of `waitUntil`, and lets frameworks find the context of their request. `onPending`: how many have not settled. `more`: what all requests have beside it. */
 export function installContext(
   onPending: (count: number) => void,
   onError: (error: unknown) => void,
-  more: Partial<ReturnType<typeof runtimeCacheOf>> = {},
+  more: object = {},
 ): { pending(): number } {
   ofAll = more
   let count = 0
@@ -37,7 +36,7 @@ export function installContext(
 }
 
 let waitUntil: RequestContext['waitUntil'] = () => {}
-let ofAll: Parameters<typeof installContext>[2]
+let ofAll = {}
 
 /** Runs the handling of a request in its context. */
 export function withContext<T>(

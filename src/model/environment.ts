@@ -101,6 +101,14 @@ export function environmentOf(project: Holder, slugOrId: string): Environment | 
   return environmentsOf(project).find(({ id, slug }) => id === slugOrId || slug === slugOrId)
 }
 
+/** Returns the environment of a deployment as builders, functions and logs name it: a custom one by its slug, and by its id once it was removed. */
+export function environmentName(
+  project: Holder,
+  { target, custom_environment_id: id }: Pick<Row<'deployment'>, 'target' | 'custom_environment_id'>,
+): string {
+  return id === null ? target : (environmentOf(project, id)?.slug ?? id)
+}
+
 /** Returns the id of the custom environment of `target`. Domains and deployments have no development environment. Refuses: bad_request 400. */
 export function customTarget(project: Holder, target: string): string {
   if (target === 'development') return ''

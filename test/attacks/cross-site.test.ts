@@ -100,7 +100,11 @@ onBothEngines(
 
 onBothEngines('a link of another site reveals no value, and neither does a browser that prefetches', async (world) => {
   const revealing = SCREENS.filter(({ showsSecret }) => showsSecret)
-  assert.deepEqual(revealing.map(({ name }) => name).sort(), ['compareEnvironments', 'revealVariable'])
+  assert.deepEqual(revealing.map(({ name }) => name).sort(), [
+    'compareEnvironments',
+    'revealSharedVariable',
+    'revealVariable',
+  ])
   const { body: project } = await world.call('POST', '/v10/projects', { name: 'web' })
   const set = { key: 'TOKEN', value: 'worth-it', type: 'encrypted', target: ['production'] }
   const { id } = (await world.call('POST', `/v10/projects/${project.id}/env`, set)).body.created
@@ -126,4 +130,14 @@ onBothEngines('a link of another site reveals no value, and neither does a brows
   // The line of a read comes a little later: one for each that was answered, none for those that were redirected.
   await eventually(async () => (await reads.execute()).length >= 6)
   assert.equal((await reads.execute()).length, 6)
+})
+
+onBothEngines('a link of another site reveals no value of a shared variable', async (world) => {
+  const { created } = (await world.call('POST', '/v1/env', { evs: [{ key: 'TOKEN', value: 'worth-it' }] })).body
+  const client = await openSignedInClient(world)
+  const list = '/console/t/admin/variables'
+  const url = `${list}/${created[0].id}`
+  const led = await client.get(url, { 'sec-fetch-site': 'cross-site' })
+  assert.deepEqual([led.status, led.location, led.text.includes('worth-it')], [303, list, false])
+  assert.match((await client.get(url, { 'sec-fetch-site': 'same-origin' })).text, /worth-it/)
 })

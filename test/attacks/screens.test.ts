@@ -289,6 +289,7 @@ const FRESH = [
   '/console/account/email/change',
   '/console/account/tokens/new',
   '/console/t/:slug/projects/:name/variables/:id',
+  '/console/t/:slug/variables/:id',
   '/console/t/:slug/projects/:name/transfer',
   '/console/t/:slug/apps/:id/secrets',
   '/console/t/:slug/members/:uid/remove',

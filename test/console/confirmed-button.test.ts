@@ -7,8 +7,8 @@ import { type ConsolePage, openConsolePages } from '../support/clients/console-p
 import { setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines } from '../support/world.ts'
 
-/** They revoke the user's own token, secret or second factor, which may be stolen. */
-const HASTY = new Set(['deleteAuthToken', 'operatorDeleteToken', 'deleteIntegrationSecret'])
+/** They revoke a token, a secret or sessions, which may be stolen. */
+const HASTY = new Set(['deleteAuthToken', 'operatorDeleteToken', 'operatorEndSessions', 'deleteIntegrationSecret'])
 /** Routes that delete nothing, but cannot be undone or lock a user out. */
 const OTHERS = new Set(['operatorRotateKeys', 'operatorRetireKey', 'operatorRemoveSecondFactors'])
 const DELETES = new Set(ROUTES.filter(({ method }) => method === 'DELETE').map(({ operationId }) => operationId))

@@ -25,7 +25,9 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
     first: { signInFor: 'preview' },
     second: { passwordFor: 'all', password: 'a secret' },
   },
+  [`${SETTINGS}/retention`]: { first: { expiration: '1w' }, second: { expirationErrored: '1d' } },
   [VARIABLE]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
+  [`${T}/variables/:id/edit`]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
   // Branch, environment and redirect exclude each other.
   [`${PROJECT}/domains/:domain`]: { first: { gitBranch: 'next' }, second: {} },
   [`${T}/apps/:id/change`]: {
@@ -47,7 +49,9 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
 /** TABLE the forms that change one thing by a PATCH, and have no other field to undo. */
 const OF_ONE_FIELD = [
   `${PROJECT}/deployments/:id/cancel`,
+  `${PROJECT}/variables/shared/:id`,
   `${SETTINGS}/data-cache`,
+  `${SETTINGS}/git/branch`,
   `${T}/members/:uid/role`,
   `${T}/drains/:id/enable`,
   `${T}/drains/:id/disable`,

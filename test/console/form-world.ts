@@ -11,9 +11,12 @@ import { CONSOLE_FORMS, FORMS } from './form-table.ts'
 const BY_NAME = new Map(ROUTES.map((route) => [route.operationId, route]))
 /** What only a team has: its forms are those of the first team. */
 const OF_TEAMS = /^\/console\/t\/:slug\/(apps|members|settings)(\/|$)/
+/** Forms of a shared variable, whose route names it in its body. */
+const OF_SHARED = /^\/console\/t\/:slug\/variables\/|\/variables\/shared\//
 /** The parameters of a form that its route calls otherwise. */
 const ALIASES: Record<string, readonly string[]> = {
   id: ['id', 'deploymentId', 'userId', 'teamId', 'accountId', 'runner'],
+  alias: ['idOrAlias'],
 }
 
 export type FormWorld = {
@@ -57,6 +60,7 @@ function addressOf(path: string, samples: Samples): string {
     if (name === 'name' && path.includes('/projects/')) return 'web'
     if (name === 'sessionId') return '0123456789abcdef'
     if (name === 'id' && path.includes('/deployments/')) return samples.deploymentId
+    if (name === 'id' && OF_SHARED.test(path)) return samples.sharedId
     const found = (ALIASES[name] ?? [name]).map((one) => named[one]).find((one) => one !== undefined)
     return found ?? assert.fail(`${path}: nothing is known of :${name}`)
   }

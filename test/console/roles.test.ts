@@ -39,7 +39,16 @@ async function fillTeam(world: World) {
     await make('PATCH', `/v9/projects/web/env/${created.id}`, { value: 'y' })
     return created.id
   }
-  const ids = { live: await variable('LIVE', 'production'), tried: await variable('TRIED', 'preview') }
+  const shared = async (key: string, target: string) => {
+    const body = { evs: [{ key, value: 'x' }], type: 'encrypted', target, projectId: [projectId] }
+    return ((await make('POST', '/v1/env', body)).created as unknown as [{ id: string }])[0].id
+  }
+  const ids = {
+    live: await variable('LIVE', 'production'),
+    tried: await variable('TRIED', 'preview'),
+    liveShared: await shared('LIVE_SHARED', 'production'),
+    triedShared: await shared('TRIED_SHARED', 'preview'),
+  }
   await make('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
   await make('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events: ['project.created'] })
   await seedDeployment(world, projectId, { url: 'web-1.apps.example.net' })
@@ -94,6 +103,20 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
         form?.includes('Your role cannot change production variables'),
         develops ? !isAbove : undefined,
         `${role} ${section}`,
+      )
+    }
+    const ofAccount = pages.get(`/console/t/${slug}/variables`) ?? ''
+    const ofProject = pages.get(`/console/t/${slug}/projects/web/variables/shared`) ?? ''
+    for (const [id, isAllowed] of [
+      [ids.liveShared, isAbove],
+      [ids.triedShared, develops],
+    ] as const) {
+      const paths = [`/variables/${id}"`, `/variables/${id}/edit"`].map((end) => ofAccount.includes(end))
+      assert.deepEqual(paths, [isAllowed, isAllowed], role)
+      assert.equal(
+        ofProject.includes(`action="/console/t/${slug}/projects/web/variables/shared/${id}"`),
+        isAllowed,
+        role,
       )
     }
     const history = await client.get(`/console/t/${slug}/projects/web/variables/${ids.live}/history`)

@@ -32,6 +32,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/pages/browser-session.ts': 'gives headers to readers',
       'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
+      'sites/functions/pace/function-pace.ts': 'gives headers on, unread',
       'sites/functions/invoke.ts': 'sends headers on, and looks at the start of one',
       'sites/answers/answer-key.ts': 'headers, compared and hashed as a whole; cookies, searched once',
       'sites/answers/answers.ts': 'sends headers on, without those of a part',
@@ -64,6 +65,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
     besides: {
       'cli/command/service-client.ts': 'a command reads what a service says of itself, and 64 KiB of it at most',
       'cli/command/serve/serve.ts': 'a command asks the service of its own machine whether it is there',
+      'launcher/web.ts': 'in the process of a function, which reads it',
       'operations/doctor/sites.ts': 'a check asks the sites server of its operator, and reads headers alone',
       'sites/content/content-cache.ts':
         'a function of its caller gives the pieces of a file, which are counted and digested',

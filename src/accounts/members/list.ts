@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { BUDGETS } from '../../budgets.ts'
 import type { Ctx, Input } from '../../context.ts'
 import { matchesAccountSearch } from '../../model/account.ts'
+import { secondFactorColumn } from '../../platform/access/second-factor.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
@@ -11,11 +12,15 @@ import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole 
 
 const MAX_IDS = 100
 
-/** Lists the members and pending invitations of a team, newest first, filtered by the query. */
-export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query: MembersQuery) {
+/**
+ * Lists the members and pending invitations of a team, newest first, filtered by the query. `showsFactors`: with whether each member has a second
+ * factor.
+ */
+export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query: MembersQuery, showsFactors: boolean) {
   const members = (await findMembers(ctx, teamId, query, ROLES)).map((row) => ({
     ...showMember(row),
     confirmed: true,
+    ...(showsFactors && { secondFactor: row.has_factor === 1 }),
     row,
   }))
   const invited = (await findInvited(ctx, teamId, query)).map((row) => ({ ...showMember(row), confirmed: false, row }))
@@ -31,6 +36,7 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.user_id')
     .select(['account.id', 'account.slug', 'account.name', 'account.email', 'member.role', 'member.created_stamp'])
+    .select(secondFactorColumn('account.id'))
     .where('member.team_id', '=', teamId)
     .where('member.role', 'in', role === undefined ? roles : [role])
   if (until !== undefined) members = members.where('member.created_stamp', '<', stampBefore(until))

@@ -65,7 +65,16 @@ const person = {
   createdAt: Timestamp,
 }
 export const MemberList = Type.Object({
-  members: Type.Array(Type.Object({ ...person, role: TeamRole, confirmed: Type.Boolean() })),
+  members: Type.Array(
+    Type.Object({
+      ...person,
+      role: TeamRole,
+      confirmed: Type.Boolean(),
+      secondFactor: Type.Optional(
+        Type.Boolean({ description: 'whether a member has one-time codes or a passkey; only for an OWNER' }),
+      ),
+    }),
+  ),
   pagination: MemberPages,
 })
 

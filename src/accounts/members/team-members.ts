@@ -45,13 +45,15 @@ export function mustBeInTeam({ caller }: Ctx, team: TeamRow, permission: Permiss
   }
 }
 
-/** Lists the members and, as unconfirmed, the invited users, newest first. */
+/** Lists the members and, as unconfirmed, the invited users, newest first. Only an OWNER sees who has no second factor: the others are targets. */
 export async function listTeamMembers(
   ctx: Ctx,
   team: TeamRow,
   { query }: Input<MembersQuery>,
 ): Promise<Static<typeof MemberList>> {
-  const { rows, pagination } = await listMembersAndInvitations(ctx, team.id, query)
+  const { permissions, projectIds } = ctx.caller
+  const isOwner = permissions.has('member:write') && ROLE_PERMISSIONS[team.role].includes('member:write')
+  const { rows, pagination } = await listMembersAndInvitations(ctx, team.id, query, isOwner && projectIds === null)
   return { members: rows, pagination }
 }
 

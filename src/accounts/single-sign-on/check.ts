@@ -9,7 +9,8 @@ import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../../platfo
 import { recordWrite } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
-import { confirmIdentity, type Identity, identityRow, MAX_UNCONFIRMED_MS, suspendIdentity } from './identities.ts'
+import { MAX_UNCONFIRMED_MS } from '../users/operator-suspension.ts'
+import { confirmIdentity, type Identity, identityRow, suspendIdentity } from './identities.ts'
 
 /** Wait after a failed check. */
 const AGAIN_MS = 10 * 60_000

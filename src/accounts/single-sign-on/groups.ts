@@ -8,6 +8,7 @@ import { Refusal } from '../../platform/refusals/refusal.ts'
 import type { GroupRule } from '../../platform/settings/sign-in.ts'
 import { withdrawInvitation } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
+import { shortenSessions } from '../sign-in/sessions.ts'
 
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
@@ -36,8 +37,14 @@ export async function acceptPlaces({ db, deps }: OperatorCtx, userId: string): P
 async function applyOperator(ctx: OperatorCtx, userId: string, held: readonly GroupRule[]): Promise<void> {
   const isOperator = held.some(({ gives }) => gives === 'operator')
   const change = ctx.db.updateTable('account').where('id', '=', userId)
-  if (isOperator) await change.set({ operator_at: ctx.now }).where('operator_at', 'is', null).execute()
-  else await change.set({ operator_at: null }).where('operator_at', 'is not', null).execute()
+  if (isOperator) {
+    const [promoted] = await change
+      .set({ operator_at: ctx.now })
+      .where('operator_at', 'is', null)
+      .returning('id')
+      .execute()
+    if (promoted !== undefined) await shortenSessions(ctx, userId)
+  } else await change.set({ operator_at: null }).where('operator_at', 'is not', null).execute()
 }
 
 /** Returns the strongest of several roles, which is first in ROLES. */

@@ -16,8 +16,6 @@ import { applyGroups } from './groups.ts'
 const HOUR_MS = 3_600_000
 /** Interval of the checks. */
 const CHECK_MS = 4 * HOUR_MS
-/** After this long without a confirmation a user is suspended, even if the provider was unavailable. */
-export const MAX_UNCONFIRMED_MS = 12 * HOUR_MS
 const LINK_MS = 24 * HOUR_MS
 const MAX_NAME = 48
 const MAX_DISPLAY_NAME = 100
@@ -97,15 +95,13 @@ export async function linkIdentity(
  * operator stays.
  */
 export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: IdentityClaims): Promise<void> {
-  const { sub, refreshToken } = vouched
   const identity = await identityRow(ctx, userId)
   const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   if (identity?.ended_at != null && user.suspended_at === identity.ended_at) await setSuspended(ctx, user, false)
-  const box = await openSecretBoxToWrite(ctx, userId)
   await ctx.db
     .updateTable('identity')
     .set({
-      refresh_token: refreshToken === undefined ? null : box.sealSecret('refresh-token', sub, refreshToken),
+      ...(await sealRefreshToken(ctx, userId, vouched)),
       checked_at: ctx.now,
       due_at: ctx.now + CHECK_MS,
       ended_at: null,
@@ -114,6 +110,17 @@ export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched:
     .where('user_id', '=', userId)
     .execute()
   if (vouched.groups !== undefined) await applyGroups(ctx, userId, vouched.groups)
+}
+
+/** A provider may send no new refresh token, as at a reauthentication (OpenID Connect Core 1.0, 11). The stored one stays valid then. */
+async function sealRefreshToken(
+  ctx: OperatorCtx,
+  userId: string,
+  { sub, refreshToken }: IdentityClaims,
+): Promise<Partial<Pick<Identity, 'refresh_token'>>> {
+  if (refreshToken === undefined) return {}
+  const box = await openSecretBoxToWrite(ctx, userId)
+  return { refresh_token: box.sealSecret('refresh-token', sub, refreshToken) }
 }
 
 /** Returns the identity of a user, if any. */

@@ -12,6 +12,7 @@ import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
 import { assignInvitationsToUser, withdrawInvitation } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { shortenSessions } from '../sign-in/sessions.ts'
+import { markOperatorSuspension, restartChecks } from './operator-suspension.ts'
 import { setSuspended } from './suspend.ts'
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
@@ -135,6 +136,8 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
   }
   if (body.operator && user.operator_at === null) await shortenSessions(ctx, user.id)
   if (body.suspended !== undefined) await setSuspended(ctx, user, body.suspended)
+  if (body.suspended) await markOperatorSuspension(ctx, user.id)
+  if (body.suspended === false) await restartChecks(ctx, user.id)
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
   if (email !== null && email !== user.email) {
     await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()

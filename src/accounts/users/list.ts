@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { matchesAccountSearch } from '../../model/account.ts'
+import { secondFactorColumn } from '../../platform/access/second-factor.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { containsPattern } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -15,7 +16,7 @@ export async function listUsers(
   { query }: Input<PeopleQuery>,
 ): Promise<Static<typeof PersonList>> {
   const { rows, pagination } = await pageOfAccounts(ctx, 'user', query)
-  return { users: rows.map(showUserInList), pagination }
+  return { users: rows.map((row) => showUserInList({ ...row, has_factor: row.has_factor === 1 })), pagination }
 }
 
 /** Lists teams, newest first, as `listUsers` does. */
@@ -36,6 +37,7 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
     .selectFrom(placed.selectAll().limit(sql.lit(SCAN_LIMIT)).as('account'))
     .selectAll('account')
     .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'account.id').as('seen_at'))
+    .select(secondFactorColumn('account.id'))
     .where('account.kind', '=', kind)
   if (search) select = select.where(matchesAccountSearch(search))
   const rows = await select
@@ -49,8 +51,8 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
   return paginateScan(rows, limit, until, (row) => row.created_stamp, last)
 }
 
-/** Formats a user for the operator's lists. `seen_at`: the last request or visit, in ms. */
-export function showUserInList(row: Row<'account'> & { seen_at: number | null }) {
+/** Formats a user for the operator's lists. `seen_at`: the last request or visit, in ms; `has_factor`: a second factor. */
+export function showUserInList(row: Row<'account'> & { seen_at: number | null; has_factor: boolean }) {
   return {
     id: row.id,
     email: row.email ?? '',
@@ -59,6 +61,7 @@ export function showUserInList(row: Row<'account'> & { seen_at: number | null })
     plan: row.plan,
     suspended: row.suspended_at !== null,
     operator: row.operator_at !== null,
+    secondFactor: row.has_factor,
     createdAt: stampToMs(row.created_stamp),
     lastSeenAt: row.seen_at,
   }

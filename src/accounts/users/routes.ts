@@ -1,6 +1,7 @@
 import { findAccount } from '../../model/account.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
+import { signOutEverywhere } from './end-sessions.ts'
 import { listAllTeams, listAllTokens, listUsers } from './list.ts'
 import { CreatedOwnTeam, createOwnTeam, NewOwnTeam } from './own-team.ts'
 import { removeTeam, removeUser } from './remove.ts'
@@ -68,6 +69,17 @@ export const userRoutes = [
     tag,
     load: findAccount,
     run: resetSecondFactors,
+    refuses: ['not_found'],
+    status: 204,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/users/:userId/sessions',
+    operationId: 'operatorEndSessions',
+    summary: 'Sign a user out of all browsers',
+    tag,
+    load: findAccount,
+    run: signOutEverywhere,
     refuses: ['not_found'],
     status: 204,
   }),

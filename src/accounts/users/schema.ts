@@ -25,6 +25,7 @@ const Person = Type.Object({
   plan: Plan,
   suspended: Type.Boolean(),
   operator: Type.Boolean(),
+  secondFactor: Type.Boolean({ description: 'whether the user has one-time codes or a passkey' }),
   createdAt: Timestamp,
   lastSeenAt: LastSeen,
 })

@@ -31,11 +31,13 @@ export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): P
     .execute()
   const query = { userId: user.id, limit: MOST }
   const { tokens } = await listAllTokens(ctx, undefined, { query, params: {}, body: undefined, version: undefined })
+  const secondFactors = { oneTimeCodes: await hasTotp(db, user.id), passkeys: (await listPasskeys(db, user.id)).length }
+  const hasFactor = secondFactors.oneTimeCodes || secondFactors.passkeys > 0
   return {
-    ...showUserInList({ ...user, seen_at: lastSeen?.at ?? null }),
+    ...showUserInList({ ...user, seen_at: lastSeen?.at ?? null, has_factor: hasFactor }),
     defaultTeamId: user.default_team_id,
     teams: teams.map(({ placed_at, ...team }) => ({ ...team, placed: placed_at !== null })),
-    secondFactors: { oneTimeCodes: await hasTotp(db, user.id), passkeys: (await listPasskeys(db, user.id)).length },
+    secondFactors,
     sessions,
     tokens,
   }

@@ -151,6 +151,7 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   operatorDeleteUser: 'removed the user %',
   operatorMakePasswordLink: 'created a password link for %',
   operatorRemoveIdentity: 'unlinked % from the single sign-on provider',
+  operatorEndSessions: 'signed out % everywhere',
   operatorRemoveSecondFactors: 'removed the second factors of %',
   operatorCreateTeam: 'created the team %',
   operatorDeleteTeam: 'removed the team %',

@@ -6,12 +6,12 @@ import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { accountPath, projectPath } from '../frame.ts'
 
 export type AuditTarget =
-  | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation'; name: string }
+  | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation' | 'shared variable'; name: string }
   | { kind: 'variable'; name: string; project: string }
 
 /**
- * Finds the targets of the entries of an account: those of `findTargetsById`, names of projects and the team, and variables by id. Needs no
- * further check: a caller who may read the activity may read all its targets.
+ * Finds the targets of the entries of an account: those of `findTargetsById`, names of projects and the team, and variables by id, shared ones
+ * included. Needs no further check: a caller who may read the activity may read all its targets.
  */
 export async function findAuditTargets(
   ctx: ConsoleCtx,
@@ -31,6 +31,9 @@ export async function findAuditTargets(
     .where('env_var.id', 'in', ids)
     .execute()
   for (const { id, key, project } of variables) found.set(id, { kind: 'variable', name: key, project })
+  const shared = ctx.db.selectFrom('shared_env_var').select(['id', 'key']).where('account_id', '=', account.id)
+  for (const { id, key } of await shared.where('id', 'in', ids).execute())
+    found.set(id, { kind: 'shared variable', name: key })
   return found
 }
 
@@ -86,12 +89,15 @@ export function targetPathIn(account: OwnAccount): (subject: AuditTarget, id: st
   return (subject, id) => {
     const { kind, name } = subject
     if (kind === 'variable') return projectPath(account, subject.project, `variables/${encodeURIComponent(id)}/history`)
+    if (kind === 'shared variable') return searchPath(account, 'variables', name)
     if (kind === 'project') return projectPath(account, name)
     if (kind === 'installation') return accountPath(account, `integrations/${encodeURIComponent(id)}`)
     if (kind === 'integration') return accountPath(account, `apps/${encodeURIComponent(id)}`)
     if (kind === 'team') return name === account.slug ? accountPath(account, 'settings') : undefined
-    return account.kind === 'team'
-      ? `${accountPath(account, 'members')}?${new URLSearchParams({ search: name })}`
-      : undefined
+    return account.kind === 'team' ? searchPath(account, 'members', name) : undefined
   }
+}
+
+function searchPath(account: OwnAccount, section: string, search: string): string {
+  return `${accountPath(account, section)}?${new URLSearchParams({ search })}`
 }

@@ -12,8 +12,10 @@ import { button, cardTitle, heading, paginationLinks, searchForm, sentenceCase }
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { passwordLink, sendsMail, usernameFor } from '../names/new-user.ts'
+import { secondFactorState } from '../second-factors/state.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
+import { sessionsOf } from './people/sessions.ts'
 import { removalForm, removalScreen, secondFactors, suspension } from './removal.ts'
 
 const LIST = operatorPath('people')
@@ -105,6 +107,13 @@ export const operatorUserScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { userId: params.id! } }),
     ...BACK_TO_USER,
   }),
+  action({
+    path: `${ONE}/sessions/end`,
+    name: 'consoleEndSessions',
+    calls: 'operatorEndSessions',
+    request: ({ params }) => ({ params: { userId: params.id! } }),
+    ...BACK_TO_USER,
+  }),
   action<typeof Change, Made>({
     path: `${ONE}/link`,
     name: 'consoleMakePasswordLink',
@@ -128,12 +137,12 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
 ${searchForm(LIST, 'Search people by name or email', 'Name or email', search)}
 ${dataTable(
   'People',
-  ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Created'],
+  ['Username', 'Email', 'State', 'Two-factor', 'Plan', 'Last seen', 'Created'],
   users.map(
     (
       user,
     ) => html`<tr><td><a href="${operatorPath('people', user.id)}">${user.username}</a>${user.name && html`<br><span class="soft small">${user.name}</span>`}</td>
-<td>${user.email}</td><td>${stateOf(user)}</td><td>${user.plan}</td>
+<td>${user.email}</td><td>${stateOf(user)}</td><td>${secondFactorState(user.secondFactor)}</td><td>${user.plan}</td>
 <td>${lastSeen(ctx, user)}</td><td>${relativeTime(user.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `No users match “${search}”.` : 'No users.' },
@@ -177,7 +186,7 @@ ${passwordLink(ctx, email, made)}
 async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, error?: FormError): Promise<Page> {
   const person = await readUser(ctx, params.id!)
   const path = operatorPath('people', person.id)
-  const { username, suspended, operator, teams, sessions, tokens } = person
+  const { username, suspended, operator, teams, tokens } = person
   return operatorPage(ctx, 'people', {
     title: username,
     within: [],
@@ -190,7 +199,6 @@ ${formErrorNotice(error)}
 <dt>Plan</dt><dd>${person.plan}</dd>
 <dt>Created</dt><dd>${relativeTime(person.createdAt, ctx.now)}</dd>
 <dt>Last seen</dt><dd>${lastSeen(ctx, person)}</dd>
-<dt>Sessions</dt><dd>${sessions.length === 0 ? 'none' : html`<ul class="plain">${sessions.map(({ createdAt, usedAt }) => html`<li>signed in ${relativeTime(createdAt, ctx.now)}, last used ${relativeTime(usedAt, ctx.now)}</li>`)}</ul>`}</dd>
 <dt>Tokens</dt><dd>${tokens.length}</dd>
 </dl></section>
 <h2>Teams</h2>
@@ -203,6 +211,8 @@ ${dataTable(
   ),
   { none: 'No teams.' },
 )}
+<h2>Sessions</h2>
+${sessionsOf(ctx, path, person)}
 <section class="card in stack">${cardTitle('Password', `A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${sendsMail(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}`)}
 ${button(ctx, `${path}/link`, 'Create password link', { look: '', showsOnce: true })}</section>
 <section class="card in stack">${cardTitle('Role', operator ? 'Operator.' : 'Not an operator.')}

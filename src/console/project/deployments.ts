@@ -17,6 +17,7 @@ import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPa
 import { duration, relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
+import { aliasesCard } from './deployment/aliases.ts'
 import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
@@ -182,8 +183,7 @@ ${failureNotice(one, log?.lines ?? [])}
 ${detailsCard(ctx, account, project.name, one, visitors)}
 ${log?.card}
 ${lines}
-<section class="card in stack"><h2>Domains</h2>
-${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own URL.</p>`}</section>
+${aliasesCard(ctx, account, project, one, aliases)}
 ${
   meta.length > 0 &&
   html`<h2>Build metadata</h2>${dataTable(

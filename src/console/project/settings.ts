@@ -19,6 +19,7 @@ import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { repositoryLine } from './settings/git-link.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
 const SHOWN = ['getProject']
@@ -149,8 +150,9 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
       body: html`<div class="head"><h1>Settings</h1></div>
 ${formErrorNotice(error)}
 ${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
-<section class="card in stack form">${cardTitle('Custom environments', 'Environments in addition to production, preview and development.')}
-<p class="line"><a class="btn" href="${path}/environments">Manage environments</a></p></section>
+${more(path, 'environments', 'Custom environments', 'Environments in addition to production, preview and development.', 'Manage environments')}
+${more(path, 'git', 'Git repository', repositoryLine(project), 'Manage repository')}
+${more(path, 'retention', 'Deployment retention', 'How long previews, production, canceled and failed deployments are kept.', 'Manage retention')}
 ${canInAccount(account, 'project:transfer') && giving(account, project)}
 ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, error)}`,
     },
@@ -208,6 +210,12 @@ ${csrfFields(ctx)}
 <input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
 <p class="line"><button class="btn">${userDisabled ? 'Enable' : 'Disable'}</button></p>
 </form>`
+}
+
+/** Renders the way to a page of settings. */
+function more(path: string, page: string, title: string, about: string, words: string): Html {
+  return html`<section class="card in stack form">${cardTitle(title, about)}
+<p class="line"><a class="btn" href="${path}/${page}">${words}</a></p></section>`
 }
 
 /** Read-only view. */

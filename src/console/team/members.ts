@@ -17,6 +17,7 @@ import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import { newUserPath } from '../names/new-user.ts'
+import { secondFactorState } from '../second-factors/state.ts'
 import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/members'
@@ -115,7 +116,14 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
   const confirmed = members[0]!.confirmed
   return dataTable(
     confirmed ? 'Members' : 'Invited',
-    ['User', 'Email', 'Role', confirmed ? 'Joined' : 'Invited', isOwner && 'Actions'],
+    [
+      'User',
+      'Email',
+      'Role',
+      isOwner && confirmed && 'Two-factor',
+      confirmed ? 'Joined' : 'Invited',
+      isOwner && 'Actions',
+    ],
     members.map((member) => row(ctx, account, member, isOwner)),
   )
 }
@@ -125,7 +133,7 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const called = one.username || one.email
   const self = one.uid === ctx.user.userId
   return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">No account yet</span>${ctx.user.isOperator && html`<br><a href="${newUserPath(one.email)}">Create the account</a>`}`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="badge">You</span>`}</td>
-<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : sentenceCase(one.role)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
+<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : sentenceCase(one.role)}</td>${one.secondFactor !== undefined && html`<td>${secondFactorState(one.secondFactor)}</td>`}<td>${relativeTime(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called, account.slug)}</td>`}</tr>`
 }
 

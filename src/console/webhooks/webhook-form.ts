@@ -92,17 +92,18 @@ function namesOf(names: readonly string[]) {
 
 export type Project = { id: string; name: string }
 
-/** Returns the projects to which an endpoint can be limited. */
+/** Returns the projects to choose from in a form. */
 export async function projectsToChoose(ctx: ConsoleCtx, account: OwnAccount): Promise<readonly Project[]> {
   const query = { limit: String(CHOICES) }
   return (await ctx.callRoute<Static<typeof ProjectList>>('getProjects', { account, query })).projects
 }
 
-/** Renders the projects to which an endpoint can be limited, with those that it has (`chosen`). */
+/** Renders the projects to choose from, with those that are chosen. `hint`: by default, that of an endpoint. */
 export function projectBoxes(
   projects: readonly Project[],
   chosen: readonly string[],
   error: FormError | undefined,
+  hint = 'Leave empty for all projects, present and future.',
 ): Html | undefined {
   const listed = new Set(projects.map(({ id }) => id))
   const choices = [
@@ -113,7 +114,7 @@ export function projectBoxes(
   return checkboxesField('projectIds', 'Projects', choices, {
     chosen,
     error,
-    hint: 'Leave empty for all projects, present and future.',
+    hint,
   })
 }
 

@@ -2,6 +2,7 @@
 import type { Deps } from '../../context.ts'
 import { OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
 import { GIT_HOSTS } from '../../model/commit.ts'
+import { environmentName } from '../../model/environment.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { CreateEnv } from './create-env.ts'
@@ -56,7 +57,7 @@ export async function systemVariables(
   deployment: Row<'deployment'>,
   git: CreateEnv['git'],
 ): Promise<Texts> {
-  const { id, url, target, git_branch, custom_environment_id } = deployment
+  const { id, url, target, git_branch } = deployment
   const rows = await db
     .selectFrom('alias')
     .select(['name', 'address_of'])
@@ -70,7 +71,7 @@ export async function systemVariables(
     VERCEL: '1',
     CI: '1',
     VERCEL_ENV: target,
-    VERCEL_TARGET_ENV: custom_environment_id ?? target,
+    VERCEL_TARGET_ENV: environmentName(project, deployment),
     VERCEL_URL: url,
     VERCEL_PROJECT_ID: project.id,
     VERCEL_DEPLOYMENT_ID: id,

@@ -1,9 +1,11 @@
 /** Log lines and requests as events: `vercel logs` from 64 on. docs/functions.md: Log. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
+import { environmentName } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf } from '../../platform/schema/fields.ts'
@@ -75,7 +77,7 @@ export async function listLogEvents(
   const until = timeOf(timeRange.end, 'end')
   const holds = readFilter(filter, knownOf(event))
   if ('sentence' in holds) refuse('bad_request', holds.sentence)
-  const shown = await deploymentsOf(ctx.db, project.id)
+  const shown = await deploymentsOf(ctx.db, project)
   const fieldsOf = (line: FoundLine) => {
     const { environment = '', branch = '' } = shown.get(line.deploymentId) ?? {}
     return FIELDS[event]({ line, projectId: project.id, environment, branch })
@@ -104,13 +106,16 @@ function timeOf(text: string, field: 'start' | 'end'): number {
 type Shown = Map<string, { environment: string; branch: string }>
 
 /** Environment and branch of the deployments that wrote lines. */
-async function deploymentsOf(db: Queries, projectId: string): Promise<Shown> {
-  const rows = await db.selectFrom('runtime_log').select('deployment_id').where('project_id', '=', projectId).execute()
+async function deploymentsOf(db: Queries, project: Row<'project'>): Promise<Shown> {
+  const rows = await db.selectFrom('runtime_log').select('deployment_id').where('project_id', '=', project.id).execute()
   const shown: Shown = new Map()
   for (const ids of chunks([...new Set(rows.map(({ deployment_id }) => deployment_id))])) {
     const some = db.selectFrom('deployment').select(['id', 'target', 'custom_environment_id', 'git_branch'])
-    for (const { id, target, custom_environment_id, git_branch } of await some.where('id', 'in', ids).execute())
-      shown.set(id, { environment: custom_environment_id ?? target, branch: git_branch ?? '' })
+    for (const deployment of await some.where('id', 'in', ids).execute())
+      shown.set(deployment.id, {
+        environment: environmentName(project, deployment),
+        branch: deployment.git_branch ?? '',
+      })
   }
   return shown
 }

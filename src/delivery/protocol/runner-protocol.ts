@@ -57,7 +57,7 @@ export const Lease = Type.Object({
   project: Type.Object({ id: Text, name: Text, accountId: Text }),
   settings: BuildSettings,
   target: OneOf('production', 'preview'),
-  /** Custom environment, if the deployment has one. */
+  /** Custom environment by its slug, if the deployment has one. */
   environment: Nullable(Text),
   /** The git branch of the deployment; null: none. A control plane of an earlier version does not send it. */
   branch: Type.Optional(Nullable(Text)),

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
+import { environmentName } from '../../model/environment.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { openHeldRequests } from '../../platform/fairness/held-requests.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
@@ -153,7 +154,7 @@ async function leaseOf({ db, ...deps }: Deps, build: Row<'build'>, holder: Holde
     project: { id: project.id, name: project.name, accountId: project.account_id },
     settings: JSON.parse(build.settings_json) as BuildSettings,
     target: deployment.target,
-    environment: deployment.custom_environment_id,
+    environment: deployment.custom_environment_id === null ? null : environmentName(project, deployment),
     branch: deployment.git_branch,
     ...variables,
   }

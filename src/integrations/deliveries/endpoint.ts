@@ -32,8 +32,7 @@ async function decideEvent(deps: Deps, delivery: LeasedDelivery, stamp: number):
   if (event === undefined) return 'drop'
   const name = subscribedName(webhook.events_json, event.type)
   if (name === undefined) return 'drop'
-  // The webhook may have been narrowed since the event, and its present editor may not see events of other projects.
-  if (event.project_id !== null && !jsonListIncludes(webhook.project_ids_json, event.project_id)) return 'drop'
+  if (await isNarrowed(deps, webhook, event)) return 'drop'
   const stopped = await installationBlock(deps, delivery, event)
   if (stopped !== undefined) return stopped
   const secrets = await secretsOf(deps, webhook)
@@ -43,6 +42,18 @@ async function decideEvent(deps: Deps, delivery: LeasedDelivery, stamp: number):
   const signed = signatureHeaders(event.id, seconds, body, secrets)
   const headers = { ...headersOf('application/json'), ...signed }
   return { send: { url: webhook.url, headers, body, accountId: webhook.account_id } }
+}
+
+/**
+ * Whether a webhook was limited to other projects since an event: its present editor may not see events of this one. A project that left the account
+ * leaves the lists too, but what happened before is still sent, such as its transfer.
+ */
+async function isNarrowed(deps: Deps, webhook: Row<'webhook'>, event: Row<'event'>): Promise<boolean> {
+  const { project_id, account_id, stamp } = event
+  if (project_id === null || jsonListIncludes(webhook.project_ids_json, project_id)) return false
+  if (webhook.updated_at >= stampToMs(stamp)) return true
+  const project = deps.db.read.selectFrom('project').select('id').where('account_id', '=', account_id)
+  return (await project.where('id', '=', project_id).executeTakeFirst()) !== undefined
 }
 
 /** Builds the body `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the subscribed name. Every attempt sends the same bytes. */

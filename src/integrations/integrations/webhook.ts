@@ -2,7 +2,6 @@
 import type { OperatorCtx } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DROPPED } from '../../platform/outbox/delivery.ts'
 
 /** Sets the URL of the integration's webhook, resets its failures and enables it if failures had disabled it. */
 export async function setIntegrationWebhook(
@@ -25,22 +24,22 @@ export async function setIntegrationWebhook(
       created_by: ctx.actor.id,
       created_stamp: ctx.stamp,
     })
-    .onConflict((conflict) => conflict.column('integration_id').doUpdateSet(fresh))
+    .onConflict((conflict) =>
+      conflict.column('integration_id').doUpdateSet((eb) => ({
+        ...fresh,
+        // The user who sets another URL becomes the creator. Clients also send the URL that it has.
+        created_by: eb
+          .case()
+          .when('webhook.url', '=', url)
+          .then(eb.ref('webhook.created_by'))
+          .else(eb.ref('excluded.created_by'))
+          .end(),
+      })),
+    )
     .execute()
 }
 
-/** Removes the integration's webhook and drops its pending deliveries. */
-export async function removeIntegrationWebhook(ctx: OperatorCtx, integrationId: string): Promise<void> {
-  const row = await ctx.db
-    .deleteFrom('webhook')
-    .where('integration_id', '=', integrationId)
-    .returning('id')
-    .executeTakeFirst()
-  if (row === undefined) return
-  await ctx.db
-    .updateTable('delivery')
-    .set({ ...DROPPED, done_at: ctx.now })
-    .where('endpoint_id', '=', row.id)
-    .where('status', '=', 'pending')
-    .execute()
+/** Removes the integration's webhook. The worker drops its pending deliveries as they are due, in steps. */
+export async function removeIntegrationWebhook({ db }: Pick<OperatorCtx, 'db'>, integrationId: string): Promise<void> {
+  await db.deleteFrom('webhook').where('integration_id', '=', integrationId).execute()
 }

@@ -1,6 +1,6 @@
 /** Copies rows, table by table, between engines. */
 import { sql } from 'kysely'
-import { MAX_UNCONFIRMED_MS } from '../../accounts/single-sign-on/identities.ts'
+import { MAX_UNCONFIRMED_MS } from '../../accounts/users/operator-suspension.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { countRows, isSqlite, rowsOf, type Store, tablesOf } from '../../platform/db/tables.ts'
 import type { Progress } from './progress.ts'

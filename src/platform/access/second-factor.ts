@@ -17,6 +17,14 @@ export async function hasSecondFactor(db: Queries, userId: string): Promise<bool
   return (await totp.unionAll(passkeys).limit(1).execute()).length > 0
 }
 
+/** Returns a column for queries over users: 1 if the user has a second factor. */
+export function secondFactorColumn(userColumn: string) {
+  const user = sql.ref(userColumn)
+  return sql<number>`case when (select totp.confirmed_at from totp where totp.user_id = ${user}) is not null then 1
+    when (select passkey.id from passkey where passkey.user_id = ${user} limit 1) is not null then 1
+    else 0 end`.as('has_factor')
+}
+
 /** Returns a column for queries over `account`: 1 if the account requires a factor that the user does not have. Costs nothing where none is required. */
 export function missingFactorColumn(userColumn: string) {
   const user = sql.ref(userColumn)

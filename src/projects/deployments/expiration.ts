@@ -17,9 +17,19 @@ import { showDeploymentEvent } from './register.ts'
 import { deleteUsage } from './usage.ts'
 
 const DAY_MS = 86_400_000
-const DAYS = { '1d': 1, '1w': 7, '1m': 30, '2m': 60, '3m': 90, '6m': 180, '1y': 365, unlimited: 36_500 } as const
-type Period = keyof typeof DAYS
-const NEVER = DAYS.unlimited
+/** TABLE Retention periods, in days. */
+export const PERIOD_DAYS = {
+  '1d': 1,
+  '1w': 7,
+  '1m': 30,
+  '2m': 60,
+  '3m': 90,
+  '6m': 180,
+  '1y': 365,
+  unlimited: 36_500,
+} as const
+type Period = keyof typeof PERIOD_DAYS
+const NEVER = PERIOD_DAYS.unlimited
 /** Request field → project field, in days. */
 const FIELDS = {
   expiration: 'expirationDays',
@@ -30,7 +40,7 @@ const FIELDS = {
 type Field = keyof typeof FIELDS
 type Policy = Record<(typeof FIELDS)[Field], number>
 
-const Period = OneOf(...(Object.keys(DAYS) as Period[]))
+const Period = OneOf(...(Object.keys(PERIOD_DAYS) as Period[]))
 export const PatchExpiration = Type.Object({
   expiration: Type.Optional({ ...Period, description: 'of previews' }),
   expirationProduction: Type.Optional(Period),
@@ -55,14 +65,14 @@ export async function updateExpiration(
   const policy = policyOf(project)
   for (const field of Object.keys(FIELDS) as Field[]) {
     const period = body[field]
-    if (period !== undefined) policy[FIELDS[field]] = DAYS[period]
+    if (period !== undefined) policy[FIELDS[field]] = PERIOD_DAYS[period]
   }
   await changeProject(ctx, project, {
     expiration_json: JSON.stringify(policy),
     expiration_checked_at: Object.values(policy).every((days) => days === NEVER) ? null : ctx.now,
   })
   const periodOf = (field: Field) =>
-    (Object.keys(DAYS) as Period[]).find((period) => DAYS[period] === policy[FIELDS[field]])!
+    (Object.keys(PERIOD_DAYS) as Period[]).find((period) => PERIOD_DAYS[period] === policy[FIELDS[field]])!
   return {
     deploymentExpiration: {
       expiration: periodOf('expiration'),

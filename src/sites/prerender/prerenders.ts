@@ -202,14 +202,21 @@ async function wait(state: State, order: PageOrder, exchange: Exchange): Promise
 function renewBehind(state: State, order: PageOrder): void {
   const { key } = order.asked
   if (state.renderings.isRunning(order) || (state.paused.get(key) ?? 0) > state.now()) return
-  state.renderings.join(order).rendered.then(
-    (rendered) => settle(state, order, rendered),
-    () => mark(state.paused, key, state.now() + PAUSE_MS),
-  )
+  const pause = () => mark(state.paused, key, state.now() + PAUSE_MS)
+  state.renderings
+    .join(order)
+    .rendered.then((rendered) => (isFailed(rendered) ? pause() : settle(state, order, rendered)), pause)
 }
 
-/** What is not kept any more is not shown any more. */
-function settle(state: State, { asked: { key } }: PageOrder, { keeping }: Rendered): void {
+/** An error of the function, whose body its visitor may see. */
+function isFailed({ answer }: Rendered): boolean {
+  return answer.status >= 500
+}
+
+/** What is not kept any more is not shown any more, unless the function failed. */
+function settle(state: State, { asked: { key } }: PageOrder, rendered: Rendered): void {
+  if (isFailed(rendered)) return
+  const { keeping } = rendered
   if (keeping.kind === 'personal') mark(state.personal, key, state.now() + PERSONAL_MS)
   else state.personal.delete(key)
   const page = keeping.kind === 'keep' ? undefined : state.pages.use(key)

@@ -149,14 +149,20 @@ function redirectOf(routing: Routing, { status, dest, headers = [] }: ReadyRoute
   return redirect(routing, status ?? 307, location)
 }
 
-/** Appends the visitor's query unless the rule wrote one. Protection secrets stay on this host. */
-function redirect(routing: Routing, status: number, location: string): Decision {
-  const passed = staysHere(location) ? routing.search : withoutSecrets(routing.search)
-  const search = location.includes('?') ? '' : passed
-  const refresh = status === 308 ? [{ name: 'refresh', value: `0;url=${location}${search}` }] : []
+/** Passes the visitor's query on unless the rule wrote one. Protection secrets stay on this host. */
+function redirect(routing: Routing, status: number, target: string): Decision {
+  const location = withSearch(target, staysHere(target) ? routing.search : withoutSecrets(routing.search))
+  const refresh = status === 308 ? [{ name: 'refresh', value: `0;url=${location}` }] : []
   const routed = routedOf(routing)
   const headers = [...routed.headers, ...refresh]
-  return { ...routed, headers, reusable: false, kind: 'redirect', status, location: location + search }
+  return { ...routed, headers, reusable: false, kind: 'redirect', status, location }
+}
+
+/** The query comes before the fragment, whose question marks begin none (RFC 3986 3.4, 3.5). */
+function withSearch(target: string, search: string): string {
+  const hash = target.indexOf('#')
+  const [before, fragment] = hash < 0 ? [target, ''] : [target.slice(0, hash), target.slice(hash)]
+  return before.includes('?') ? target : before + search + fragment
 }
 
 function staysHere(location: string): boolean {

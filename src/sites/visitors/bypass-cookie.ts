@@ -1,5 +1,5 @@
 /** Cookie with a bypass secret for automated browsers, checked on each request. docs/edge.md: Protection. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { canHoldSession } from '../../platform/verdict/site-sign-in.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 import { ownCookie, readOwnCookie } from './cookies.ts'
@@ -29,6 +29,20 @@ export function keepBypass({ headers }: IncomingMessage, response: ServerRespons
   const isSecure = scheme === 'https'
   const sameSite = wish === 'samesitenone' && isSecure ? 'None' : 'Lax'
   response.appendHeader('set-cookie', ownCookie('berth_bypass', secret, SECONDS, isSecure, sameSite))
+}
+
+/** Sends Berth's cookies with those of the site, which would replace them. Call it before `keepCookiesApart`, which removes Berth's from those of the site. */
+export function keepOwnCookies(response: ServerResponse): void {
+  const writeHead = response.writeHead.bind(response) as (
+    status: number,
+    headers?: OutgoingHttpHeaders,
+  ) => ServerResponse
+  response.writeHead = ((status: number, headers: OutgoingHttpHeaders = {}) => {
+    const own = response.getHeader('set-cookie')
+    const others = headers['set-cookie']
+    if (own === undefined || others === undefined) return writeHead(status, headers)
+    return writeHead(status, { ...headers, 'set-cookie': [own, others].flat().map(String) })
+  }) as ServerResponse['writeHead']
 }
 
 /** The raw value: an escaped one does not fit into a cookie. */

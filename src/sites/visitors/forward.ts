@@ -47,14 +47,14 @@ const MAX_URL = 32 * 1024
 
 class TooLarge extends Error {}
 
-/** Opens forwarding through this egress. */
-export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Forwarding {
+/** Opens forwarding through this egress. `maxBody`: the most bytes of a request's body. */
+export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger, maxBody = MAX_BODY_BYTES): Forwarding {
   const slots = createSharedSlots({ slots: AT_ONCE, ofOwner: OF_ACCOUNT })
   return {
     async send(order, exchange) {
       const { account, visit, decision } = order
       const { raw, response } = exchange
-      const refused = refusalOf(visit, raw)
+      const refused = refusalOf(visit, raw, maxBody)
       if (refused !== undefined) return tell(exchange, refused)
       const url = withQuery(decision.url, decision.request.search)
       if (url === undefined) return tell(exchange, page(visit, 'SITE_FAULT', 508))
@@ -62,13 +62,16 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
       const address = networkOf(visit.visitor.ip)
       if (!(await slots.acquire(account, address, WAIT_MS, gone)))
         return tell(exchange, page(visit, 'BACK_IN_A_MOMENT', 503))
+      let body: Readable | null = null
       try {
-        const request = { url, ...requestOf(order, exchange), accountId: account }
+        const request = { url, ...requestOf(order, exchange, maxBody), accountId: account }
+        body = request.body
         await egress.forward(request, gone, (answer) => passOn(answer, order, exchange))
       } catch (error) {
         if (gone.aborted) return
         if (response.headersSent || error instanceof RoutingError) throw error
-        if (error instanceof TooLarge) return tell(exchange, TOO_LARGE)
+        // The error of the request only says that it was not answered.
+        if (body?.errored instanceof TooLarge) return tell(exchange, tooLarge(maxBody))
         log.debug(
           { err: error, host: visit.request.host, to: URL.parse(decision.url)?.host },
           'a rewrite was not answered',
@@ -81,19 +84,18 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
   }
 }
 
-const TOO_LARGE = sentence(
-  413,
-  `The body has more than ${MAX_BODY_BYTES / 1024 ** 2} MiB, which is the most that is sent on to another server.`,
-  'PAYLOAD_TOO_LARGE',
-)
+function tooLarge(maxBody: number): Outgoing {
+  const most = `${maxBody / 1024 ** 2} MiB, which is the most that is sent on to another server`
+  return sentence(413, `The body has more than ${most}.`, 'PAYLOAD_TOO_LARGE')
+}
 
 /** Returns how many sites the request came through. */
 export function hopsOf({ request }: Pick<Visit, 'request'>): number {
   return (request.headers.get('via') ?? '').split(',').filter((hop) => hop.trim() === VIA).length
 }
 
-function refusalOf(visit: Visit, { headers }: IncomingMessage): Outgoing | undefined {
-  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return TOO_LARGE
+function refusalOf(visit: Visit, { headers }: IncomingMessage, maxBody: number): Outgoing | undefined {
+  if (Number(headers['content-length'] ?? 0) > maxBody) return tooLarge(maxBody)
   if (hopsOf(visit) < MAX_HOPS) return undefined
   return sentence(508, 'The rules of these sites forward the request in a loop.', 'INFINITE_LOOP_DETECTED')
 }
@@ -121,7 +123,7 @@ function goneWith(response: ServerResponse): AbortSignal {
   return leaving.signal
 }
 
-function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, response }: Exchange) {
+function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, response }: Exchange, maxBody: number) {
   const { request } = visit
   const headers: Record<string, string> = {}
   for (const [name, value] of decision.request.headers ?? request.headers) {
@@ -136,15 +138,15 @@ function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, resp
   if (isSent && length !== undefined) headers['content-length'] = length
   if (isSent) letContinue(raw, response)
   else drain(raw, response)
-  const body = isSent ? Readable.from(bounded(raw), { objectMode: false }) : null
+  const body = isSent ? Readable.from(bounded(raw, maxBody), { objectMode: false }) : null
   return { method: request.method, headers, body }
 }
 
-async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
+async function* bounded(raw: IncomingMessage, maxBody: number): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const piece of raw.iterator({ destroyOnReturn: false })) {
     bytes += piece.length
-    if (bytes > MAX_BODY_BYTES) throw new TooLarge()
+    if (bytes > maxBody) throw new TooLarge()
     yield piece
   }
 }

@@ -16,6 +16,7 @@ import { isTlsError, readPair, secureOptions, watchCertificate } from '../../pla
 import { createUnnamedProxies, watchProxies } from '../../platform/tls/unnamed-proxies.ts'
 import { READERS } from '../../readers.ts'
 import { CountedResponse } from '../usage/counted-response.ts'
+import { keepOwnCookies } from './bypass-cookie.ts'
 import { keepCookiesApart } from './cookies.ts'
 import { waitsForContinue } from './send.ts'
 
@@ -45,6 +46,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal
   })
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('request', (request: IncomingMessage, response: CountedResponse) => {
+    keepOwnCookies(response)
     keepCookiesApart(response, suffix)
     if (deps.shutdownSignal.aborted) response.setHeader('connection', 'close')
     if (isTold) tellOf(log, request, response)

@@ -214,6 +214,30 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the sessions of a user who becomes an operator by a group end after the idle time of operators',
+  async (world) => {
+    const lasts = async (client: Client, hours: number) => {
+      world.deps.clock.set(world.deps.clock.now() + hours * HOUR_MS)
+      return isIn(client)
+    }
+    const join = (groups: string[]) =>
+      provider.people.set('kim', { email: 'kim@example.com', email_verified: true, groups })
+    const { client } = await enter(world, provider, 'kim')
+    assert.ok(await lasts(client, 3), 'not an operator yet')
+    const other = openClient(world)
+    join(['platform'])
+    await signInBy(provider, other, 'kim')
+    assert.deepEqual([await lasts(client, 3), await isIn(other)], [false, false])
+    join([])
+    await signInBy(provider, client, 'kim')
+    join(['platform'])
+    await pass(world, 4)
+    assert.equal(await lasts(client, 3), false, 'by a check, too')
+  },
+  { ...provider.settings, BERTH_OIDC_GROUPS: 'platform=operator', BERTH_OPERATOR_IDLE_HOURS: '2' },
+)
+
+onBothEngines(
   'for whom the provider cannot be asked 12 hours are the most, and users whom the operator suspended it does not admit',
   async (world) => {
     const quiet = await enter(world, shy, 'quiet')
@@ -239,6 +263,52 @@ onBothEngines(
     assert.deepEqual(await quiet.works(), [true, 200])
   },
   shy.settings,
+)
+
+onBothEngines(
+  'a suspension by the operator stays, also where the provider ended the access before',
+  async (world) => {
+    const twice = await enter(world, shy, 'twice')
+    await pass(world, 12)
+    assert.deepEqual(await twice.works(), [false, 401])
+    assert.equal((await world.operator('PATCH', `/operator/v1/users/${twice.id}`, { suspended: true })).status, 200)
+    const refused = await signInBy(shy, twice.client, 'twice')
+    assert.deepEqual([refused.status, /suspended/.test(refused.text)], [403, true])
+    assert.equal((await world.operator('DELETE', `/operator/v1/users/${twice.id}/identity`)).status, 204)
+    assert.deepEqual(await twice.works(), [false, 401], 'without the provider it stays too')
+  },
+  shy.settings,
+)
+
+onBothEngines(
+  'a user whom the operator resumes has 12 hours for a sign-in, whatever suspended them',
+  async (world) => {
+    provider.people.set('ill', { email: 'ill@example.com', email_verified: true })
+    const ill = await enter(world, provider, 'ill')
+    const suspend = async (suspended: boolean) =>
+      assert.equal((await world.operator('PATCH', `/operator/v1/users/${ill.id}`, { suspended })).status, 200)
+    provider.people.delete('ill')
+    await pass(world, 5)
+    assert.deepEqual(await ill.works(), [false, 401])
+    for (const alsoByOperator of [false, true]) {
+      if (alsoByOperator) await suspend(true)
+      await suspend(false)
+      await pass(world, 11)
+      assert.equal((await ill.works())[1], 200)
+      await pass(world, 2)
+      assert.equal((await ill.works())[1], 401, `suspended by the operator too: ${alsoByOperator}`)
+    }
+    await suspend(false)
+    provider.people.set('ill', { email: 'ill@example.com', email_verified: true })
+    assert.equal((await signInBy(provider, ill.client, 'ill')).status, 303)
+    provider.people.delete('ill')
+    await suspend(true)
+    await suspend(false)
+    assert.equal((await ill.works())[1], 200)
+    await pass(world, 5)
+    assert.equal((await ill.works())[1], 401, 'a check that is due is not postponed')
+  },
+  provider.settings,
 )
 
 onBothEngines(
@@ -352,4 +422,36 @@ onBothEngines(
     assert.equal(await countRows(world, 'session'), 1)
   },
   standIn.settings,
+)
+
+onBothEngines(
+  'a confirmation without a refresh token keeps the one of the sign-in, and a new one replaces it',
+  async (world) => {
+    reset({ claims: SOME })
+    const client = openClient(world)
+    await signInBy(standIn, client, 'one')
+    const usedBy = async (tokens: object) => {
+      reset({ claims: { ...SOME, auth_time: nowS() }, tokens })
+      assert.equal((await signInBy(standIn, client, 'one', '?again=yes')).status, 303)
+      reset({ claims: SOME })
+      const before = standIn.asked.length
+      await pass(world, 13)
+      assert.ok(await isIn(client))
+      return [...new Set(standIn.asked.slice(before).map((form) => form.get('refresh_token')))]
+    }
+    assert.deepEqual(await usedBy({ refresh_token: undefined }), ['refresh-1'])
+    assert.deepEqual(await usedBy({ refresh_token: 'refresh-2' }), ['refresh-2', 'refresh-1'])
+  },
+  standIn.settings,
+)
+
+onBothEngines(
+  'a real provider gives no refresh token with a confirmation, and the user works on',
+  async (world) => {
+    const { client, works } = await enter(world, provider, 'careful')
+    assert.equal((await signInBy(provider, client, 'careful', '?again=yes')).status, 303)
+    await pass(world, 13)
+    assert.deepEqual(await works(), [true, 200])
+  },
+  provider.settings,
 )

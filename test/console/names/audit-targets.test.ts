@@ -55,9 +55,16 @@ onBothEngines('names are found for the requested ids, and for no other account',
     .selectAll()
     .where('id', '=', teamId)
     .executeTakeFirstOrThrow()
-  const told = await findAuditTargets(ctx, account as OwnAccount, [...variables, 'web-0', 'web-1', null])
-  assert.deepEqual([...told.keys()].sort(), ['team', variables[0]!, 'web-0'].sort())
+  const shared: string[] = []
+  for (const [at, id] of teams.entries()) {
+    const body = { evs: [{ key: `SHARED_${at}`, value: 'x' }] }
+    shared.push((await world.call('POST', `/v1/env?teamId=${id}`, body)).body.created[0].id)
+  }
+  const ids = [...variables, ...shared, 'web-0', 'web-1', null]
+  const told = await findAuditTargets(ctx, account as OwnAccount, ids)
+  assert.deepEqual([...told.keys()].sort(), ['team', variables[0]!, shared[0]!, 'web-0'].sort())
   assert.deepEqual(told.get(variables[0]!), { kind: 'variable', name: 'KEY_0', project: 'web-0' })
+  assert.deepEqual(told.get(shared[0]!), { kind: 'shared variable', name: 'SHARED_0' })
   assert.equal((await findAuditTargets(ctx, account as OwnAccount, [null])).size, 0)
 })
 
@@ -67,6 +74,7 @@ test('a name links to the page of its target, and to none where the account has 
   const pages: [OwnAccount, Exclude<AuditTarget['kind'], 'variable'>, string, string | undefined][] = [
     [team, 'project', 'prj_1', '/console/t/acme/projects/x'],
     [team, 'installation', 'icfg_1', '/console/t/acme/integrations/icfg_1'],
+    [team, 'shared variable', 'env_1', '/console/t/acme/variables?search=x'],
     [team, 'integration', 'oac_1', '/console/t/acme/apps/oac_1'],
     [team, 'team', 'team_2', undefined],
     [team, 'person', 'user_1', '/console/t/acme/members?search=x'],

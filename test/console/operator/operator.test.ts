@@ -110,6 +110,29 @@ onBothEngines(
   },
 )
 
+onBothEngines('an operator signs a user out of all browsers, and tokens keep working', async (world) => {
+  const ada = await world.user('ada')
+  const theirs = await openSignedInClient(world, ada.id, 'ada')
+  const operator = await openSignedInClient(world)
+  const path = `${ROOT}/people/${ada.id}`
+  assert.match((await operator.get(path)).text, /aria-label="Sessions"[\s\S]*Sign out everywhere/)
+  await theirs.get('/invitations')
+  assert.equal((await theirs.post(`${path}/sessions/end`)).status, 403)
+  await operator.get(path)
+  const ended = await operator.post(`${path}/sessions/end`)
+  assert.deepEqual([ended.status, ended.location], [303, path], ended.text)
+  const after = (await operator.get(path)).text
+  assert.match(after, /Signed out everywhere\.[\s\S]*Not signed in anywhere\./)
+  assert.doesNotMatch(after, /\/sessions\/end"/)
+  assert.equal((await theirs.get('/invitations')).location, '/sign-in?return=%2Finvitations')
+  assert.equal((await ada.call('GET', '/v2/user')).status, 200)
+  const { entries } = (await world.operator('GET', '/operator/v1/audit?type=operatorEndSessions')).body
+  assert.deepEqual(
+    entries.map(({ actor, subjectId }: { actor: { id: string }; subjectId: string }) => [actor.id, subjectId]),
+    [[world.credentials.userId, ada.id]],
+  )
+})
+
 onBothEngines(
   'a team is created and its plan set; a token revoked; a key rotated and retired; a timer run; an integration deleted',
   async (world) => {

@@ -33,6 +33,7 @@ async function open(world: World) {
       .replace(':name', 'web')
       .replace(':version', '1')
       .replace(':domain', 'www.example.com')
+      .replace(':alias', 'www.example.com')
       .replace(':environmentSlugOrId', 'staging')
       .replace(':id', path.includes('deployments') ? deployment : variable.id)
   return { slug, fill }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
+import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { BUILDS, createSource, OUTPUT, openRunners } from './building.ts'
 
 const TARGETS = { target: ['production', 'preview'] }
@@ -67,6 +68,39 @@ onBothEngines(
     await runners.close()
   },
   BUILDS,
+)
+
+onBothEngines(
+  'a build and functions know a custom environment by its slug, also under its new one',
+  async (world) => {
+    const projectId = await seedProject(world, 'web')
+    const { body } = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+    const runners = await openRunners(world)
+    const instance = await openInstance(world)
+    const functionsOf = async (id: string) =>
+      JSON.parse((await instance.ask(`/sites/v1/environments/${id}`)).text).env.VERCEL_TARGET_ENV
+    const build = async (said: object) => {
+      const { id } = await createSource(world, { ...said })
+      const lease = await runners.take()
+      const { environment, target, env } = lease
+      const runner = runners.of(lease)
+      for (const content of Object.values(OUTPUT)) await runner.put(content)
+      assert.equal((await runner.succeed()).status, 200)
+      return { id, said: [environment, target, env.VERCEL_ENV, env.VERCEL_TARGET_ENV] }
+    }
+    assert.deepEqual((await build({})).said, [null, 'preview', 'preview', 'preview'])
+    const { id, said } = await build({ target: 'staging' })
+    assert.deepEqual(said, ['staging', 'preview', 'preview', 'staging'])
+    assert.equal(await functionsOf(id), 'staging')
+    await world.call('PATCH', `/v9/projects/${projectId}/custom-environments/staging`, { slug: 'canary' })
+    assert.deepEqual((await build({ target: body.id })).said, ['canary', 'preview', 'preview', 'canary'])
+    assert.equal(await functionsOf(id), 'canary')
+    await world.call('DELETE', `/v9/projects/${projectId}/custom-environments/canary`, {})
+    assert.equal(await functionsOf(id), body.id, 'it is removed, and had an id')
+    await instance.close()
+    await runners.close()
+  },
+  { ...BUILDS, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' },
 )
 
 onBothEngines(

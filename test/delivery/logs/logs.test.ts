@@ -145,6 +145,27 @@ onBothEngines(
 )
 
 onBothEngines(
+  'lines of a custom environment are found by its slug',
+  async (world) => {
+    const web = await seedWebProject(world)
+    const made = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+    const staged = await web.deploy({ target: 'preview', customEnvironmentId: made.body.id })
+    const { write, close } = await openLogs(world)
+    await write(await web.deploy({ target: 'preview' }), { text: 'of a preview', id: 'a' })
+    await write(staged, { text: 'staged', id: 'b' })
+    const [start, end] = [-60_000, 60_000].map((ms) => new Date(world.deps.clock.now() + ms!).toISOString())
+    const asked = { event: 'vercel.log' as const, scope: { projectIds: [web.id] }, timeRange: { start, end } }
+    const answer = await world.call('POST', '/v1/observability/events', { ...asked, filter: 'environment:staging' })
+    assert.deepEqual(
+      eventsOf(answer).map(({ message, environment }) => [message, environment]),
+      [['staged', 'staging']],
+    )
+    await close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'an account keeps its newest lines up to the budget, for 3 days, and those of removed deployments go',
   async (world) => {
     const web = await seedWebProject(world)

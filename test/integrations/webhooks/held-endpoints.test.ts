@@ -6,6 +6,7 @@ import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { readQueuedMail } from '../../support/queued-mail.ts'
 import { receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
+import { seedIntegration } from '../../support/worlds/integration-world.ts'
 import { DAY, leave, setRole } from '../../support/worlds/team-installation.ts'
 
 const PRIVATE = { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' }
@@ -121,6 +122,22 @@ onBothEngines('a user who gives a webhook another URL is its maker from then on'
   await eve.call('PATCH', path, { url: 'https://eve.example.com/' })
   await leave(world, eve.id)
   assert.ok((await world.call('GET', path)).body.heldAt > 0)
+})
+
+onBothEngines('a user who gives an integration another URL is named when their access ends', async (world) => {
+  const { id } = await seedIntegration(world, { webhookUrl: 'https://app.example.com/' })
+  const eve = await world.user('eve')
+  const path = withQuery(`/v1/integrations/apps/${id}`, `teamId=${world.credentials.teamId}`)
+  const lettersAfter = async (webhookUrl: string) => {
+    await setRole(world, eve.id, 'OWNER')
+    assert.equal((await eve.call('PATCH', path, { webhookUrl })).status, 200)
+    await leave(world, eve.id)
+    return (await letters(world)).filter(({ subject }) => /need an owner$/.test(subject))
+  }
+  assert.deepEqual(await lettersAfter('https://app.example.com/'), [], 'the same URL does not change the maker')
+  const texts = (await lettersAfter('https://eve.example.com/')).map(({ body_text }) => body_text)
+  assert.equal(texts.length, 1)
+  assert.ok(texts[0]!.includes(`integration ${id}, whose webhook goes to eve.example.com`))
 })
 
 onBothEngines(

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { seedDeployment } from '../../support/projects.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
+import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { addRows, markDomainsVerified, setStamp } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { freshApex, verifyAllClaims } from '../../support/worlds/domain-world.ts'
@@ -260,12 +261,11 @@ onBothEngines(
 
 onBothEngines(
   'a webhook limited to the project receives the transfer event, and then no more events of it',
-  async (world) => {
+  async (world, t) => {
     const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
-    const hook = { url: 'https://hooks.example.com', projectIds: [projectId] }
+    const target = await receiver(t)
     const events = ['project.transfer.started', 'project.transfer.completed', 'project.renamed']
-    const made = await giver.call('POST', '/v1/webhooks', { ...hook, events })
-    assert.equal(made.status, 200, made.text)
+    const { id } = await register(world, target.url, events, { projectIds: [projectId] })
     await take(await offer())
     await sweep()
     await taker.call('PATCH', '/v9/projects/web', { name: 'mine' })
@@ -274,6 +274,30 @@ onBothEngines(
       told.map(({ type }) => type),
       events.slice(0, 2),
     )
-    assert.deepEqual((await giver.call('GET', `/v1/webhooks/${made.body.id}`)).body.projectIds, [])
+    assert.deepEqual((await giver.call('GET', `/v1/webhooks/${id}`)).body.projectIds, [])
+    await deliver(world)
+    assert.deepEqual(target.got.map(({ body }) => body.type).sort(), events.slice(0, 2).sort())
+    assert.ok(target.got.every(({ body }) => body.payload.project.id === projectId))
   },
+  LOCAL,
+)
+
+onBothEngines(
+  'events of a project that left go to no webhook that was changed since',
+  async (world, t) => {
+    const { giver, offer, take, sweep } = await seedTransferAccounts(world)
+    const kept = (await giver.call('POST', '/v10/projects', { name: 'kept' })).body.id
+    const target = await receiver(t)
+    const { id } = await register(world, target.url, ['project.renamed', 'project.transfer.completed'])
+    await giver.call('PATCH', '/v9/projects/kept', { name: 'still' })
+    await take(await offer())
+    await sweep()
+    await giver.call('PATCH', `/v1/webhooks/${id}`, { projectIds: [kept] })
+    await deliver(world)
+    assert.deepEqual(
+      target.got.map(({ body }) => body.type),
+      ['project.renamed'],
+    )
+  },
+  LOCAL,
 )

@@ -189,6 +189,23 @@ export const GET = () => {
   )
 })
 
+test('a page that exposes its errors stays while its renewal fails, which is not tried again at once', async (t) => {
+  const now = Date.now()
+  // On a busy machine the time until the next renewal would pass meanwhile.
+  t.mock.method(Date, 'now', () => now)
+  const { see, post } = await show(t, { exposeErrBody: true }, 's-maxage=0')
+  assert.equal((await see()).page, 'page 1')
+  await post('fail')
+  await eventually(async () => (await see()).cached === 'STALE' && (await post('fail')).text === '2')
+  for (let round = 0; round < 5; round++)
+    assert.deepEqual([(await see()).cached, (await see()).page], ['STALE', 'page 1'])
+  assert.equal((await post('fail')).text, '2')
+  const demanded = await see({ 'x-prerender-revalidate': TOKEN })
+  assert.deepEqual([demanded.status, demanded.text], [503, 'own words'])
+  await eventually(async () => (await see()).cached === 'STALE' && (await post('fail')).text === '4')
+  assert.deepEqual([(await see()).cached, (await see()).page], ['STALE', 'page 1'])
+})
+
 test('a page that exposes its errors shows them, and does not keep them', async (t) => {
   const { see, post } = await show(t, { exposeErrBody: true })
   await post('fail')

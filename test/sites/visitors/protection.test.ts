@@ -17,9 +17,9 @@ function basic(password: string) {
   return { authorization: `Basic ${Buffer.from(`visitor:${password}`).toString('base64')}` }
 }
 
-async function openProtected(world: World, t: TestContext, protection: object) {
+async function openProtected(world: World, t: TestContext, protection: object, config: object = {}) {
   const web = await seedWebProject(world)
-  await publish(world, await web.deploy(), {}, { 'static/index.html': 'secret' })
+  await publish(world, await web.deploy(), config, { 'static/index.html': 'secret' })
   await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
   const protect = async (said: object) => {
     const changed = await world.call('PATCH', '/v9/projects/web', said)
@@ -70,9 +70,9 @@ onBothEngines(
 onBothEngines(
   'a browser stays in by a cookie that it asked for with the secret, for as long as the secret counts',
   async (world, t) => {
-    const { site, control, web } = await openProtected(world, t, {
-      passwordProtection: { deploymentType: 'all', password: PASSWORD },
-    })
+    const setsCookies = { src: '/sets', dest: '/', headers: { 'set-cookie': 'theme=dark' } }
+    const protection = { passwordProtection: { deploymentType: 'all', password: PASSWORD } }
+    const { site, control, web } = await openProtected(world, t, protection, { routes: [setsCookies] })
     const change = (said: object) => world.call('PATCH', `/v1/projects/${web.id}/protection-bypass`, said)
     const made = await change({ generate: {} })
     const [secret = ''] = Object.keys(made.body.protectionBypass)
@@ -87,6 +87,8 @@ onBothEngines(
     const rest = 'Path=/; HttpOnly; SameSite=Lax; Max-Age=86400; Secure'
     const wish = { 'x-vercel-set-bypass-cookie': 'true' }
     assert.deepEqual(await cookiesOf('/', { ...given, ...wish }), [`${kept}; ${rest}`])
+    const both = [`${kept}; ${rest}`, 'theme=dark']
+    assert.deepEqual(await cookiesOf('/sets', { ...given, ...wish }), both, 'the site sets a cookie too')
     const query = `/?x-vercel-protection-bypass=${secret}&x-vercel-set-bypass-cookie=samesitenone`
     assert.deepEqual(await cookiesOf(query, {}), [`${kept}; ${rest.replace('Lax', 'None')}`])
     assert.deepEqual(await cookiesOf('/', given), [], 'no request asked for it')

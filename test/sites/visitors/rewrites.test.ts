@@ -4,9 +4,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { openDns } from '../../../src/platform/adapters/dns.ts'
+import { openEgress } from '../../../src/platform/adapters/egress.ts'
 import { withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
-import { withQuery } from '../../../src/sites/visitors/forward.ts'
+import { openForwarding, withQuery } from '../../../src/sites/visitors/forward.ts'
 import { privately } from '../../../src/sites/visitors/shared-caches.ts'
+import { readVisit } from '../../../src/sites/visitors/visit.ts'
 import { eventually } from '../../support/eventually.ts'
 import { assertWithin } from '../../support/time-limits.ts'
 import { SITE } from './control-plane.ts'
@@ -163,6 +167,38 @@ test('pieces go both ways as they come, and a side that leaves ends the other', 
   leaving.destroy()
   await eventually(() => ended.length === 2)
   assert.deepEqual(ended, [true, false])
+})
+
+test('a body of unknown length that is too large is 413 like one that says its length, and no error of the other server', async (t) => {
+  const max = 1024 ** 2
+  const egress = openEgress(openDns(['127.0.0.1:1']), anywhere)
+  t.after(() => egress.close())
+  const forwarding = openForwarding(egress, pino({ enabled: false }), max)
+  const reads: RequestListener = (incoming, response) => {
+    incoming.on('error', () => {}).on('end', () => response.end())
+    incoming.resume()
+  }
+  const url = `${await openOther(t, reads)}/`
+  const rules = { headers: [], cookies: [], responseTransforms: [], rules: [], reusable: false }
+  const origin = await openOther(t, async (raw, response) => {
+    const visit = readVisit(raw, { trustedProxies: undefined })
+    assert.ok('request' in visit)
+    const decision = { kind: 'proxy' as const, ...rules, url, request: { path: '/', search: '' } }
+    await forwarding.send({ account: 'a', decision, rules, visit, hidesPassword: false }, { raw, response })
+  })
+  const send = async (bytes: number, headers: Record<string, string | number>) => {
+    const { host } = new URL(origin)
+    const asked = request(origin, { method: 'POST', headers: { host, ...headers }, agent: false })
+    asked.on('error', () => {})
+    asked.end(Buffer.alloc(bytes, 'x'))
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    answer.resume()
+    return [answer.statusCode, answer.headers['x-vercel-error']]
+  }
+  const tooLarge = [413, 'PAYLOAD_TOO_LARGE']
+  assert.deepEqual(await send(max + 1, { 'content-length': max + 1 }), tooLarge)
+  assert.deepEqual(await send(max + 1, { 'transfer-encoding': 'chunked' }), tooLarge)
+  assert.deepEqual(await send(max, { 'transfer-encoding': 'chunked' }), [200, undefined])
 })
 
 test('an answer that breaks off is cut off, and none at all is 502', async (t) => {

@@ -3,6 +3,7 @@ import type { Samples } from '../sample-requests.ts'
 
 /** TABLE the `id` of a page, by a part of its path. */
 const IDS: readonly (readonly [part: string, id: (samples: Samples) => string])[] = [
+  ['t/:slug/variables', ({ sharedId }) => sharedId],
   ['variables', ({ envId }) => envId],
   ['deployments', ({ deploymentId }) => deploymentId],
   ['webhooks', ({ webhookId }) => webhookId],
@@ -20,6 +21,7 @@ export function valuesOf(path: string, samples: Samples): Record<string, string>
     slug: /apps|members|settings/.test(path) && !path.includes('projects') ? 'team' : 'admin',
     name: 'web',
     domain: 'www.example.com',
+    alias: 'www.example.com',
     uid: samples.mateId,
     deliveryId: samples.deliveryId,
     id: IDS.find(([part]) => path.includes(part))?.[1](samples) ?? 'x',

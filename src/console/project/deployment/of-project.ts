@@ -19,17 +19,22 @@ export async function readDeployment(
   return { project, one }
 }
 
-/** Refuses: not_found 404 for a deployment of another project. One that is gone is left to the route, which answers a repeated request as the first. */
+/** Refuses: not_found 404 for a deployment of another project. One that is gone is left to the route: `unlessGone`. */
 export async function mustBeOfProject(
   ctx: ConsoleCtx,
   account: OwnAccount,
   params: Record<string, string>,
 ): Promise<void> {
-  const isGone = (error: unknown) => error instanceof Refusal && error.key === 'not_found'
-  const one = await ctx
-    .callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
-    .catch((error) => {
-      if (!isGone(error)) throw error
-    })
+  const one = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } }))
   if (one) await readDeployment(ctx, account, params)
+}
+
+/** Returns what was asked for; undefined for what is gone. The route answers a repeated request about it as the first. */
+export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Refusal && error.key === 'not_found') return undefined
+    throw error
+  }
 }

@@ -76,7 +76,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     {
       title: 'Variables',
       images: [...logos].join(' '),
-      body: html`<div class="head"><h1>Variables</h1><p class="line"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</p></div>
+      body: html`<div class="head"><h1>Variables</h1><p class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</p></div>
 ${formErrorNotice(error)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,

@@ -93,6 +93,7 @@ class HeldController implements Dispatcher.DispatchController {
   wait(ms: number): void {
     if (ms <= 0) return
     this.#of.pause()
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (!this.#isFull) this.#of.resume()

@@ -1,0 +1,83 @@
+/** The repository of a project and the retention of its deployments, in the console. docs/git-links.md; docs/deployments.md: Expiration. */
+import assert from 'node:assert/strict'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+
+const SETTINGS = '/console/t/admin/projects/web/settings'
+const read = async ({ call }: World) => (await call('GET', '/v9/projects/web')).body
+
+onBothEngines(
+  'a project is linked to a repository, its production branch is set, and it is unlinked',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    await seedProject(world, 'web')
+    const settings = (await client.get(SETTINGS)).text
+    assert.match(settings, /Not linked to a repository\.[\s\S]*href="[^"]*\/settings\/git"/)
+    const page = (await client.get(`${SETTINGS}/git`)).text
+    assert.match(page, /name="repo"/)
+    assert.doesNotMatch(page, /name="branch"|unlink/)
+
+    const wrong = await client.post(`${SETTINGS}/git`, { type: 'github', repo: 'only-a-name' })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.text, /name="repo" value="only-a-name"[^>]*aria-invalid="true"[\s\S]*“Repository” should be/)
+    const failed = await client.post(`${SETTINGS}/git`, { type: 'gitlab', repo: 'acme/web' })
+    assert.equal(failed.status, 400)
+    assert.match(failed.text, /the account has no credential for it[\s\S]*<option value="gitlab" selected>/)
+
+    const linked = await client.post(`${SETTINGS}/git`, { type: 'github', repo: ' acme/web ' })
+    assert.deepEqual([linked.status, linked.location], [303, `${SETTINGS}/git`], linked.text)
+    const shown = (await client.get(`${SETTINGS}/git`)).text
+    assert.match(
+      shown,
+      /linked to acme\/web\.[\s\S]*<h2>GitHub<\/h2>[\s\S]*<dd>acme\/web<\/dd>[\s\S]*<code>main<\/code>/,
+    )
+    assert.doesNotMatch(shown, /name="repo"/)
+    assert.match((await client.get(SETTINGS)).text, /acme\/web on GitHub\./)
+    const again = await client.post(`${SETTINGS}/git`, { type: 'github', repo: 'acme/other' })
+    assert.equal(again.status, 409)
+    assert.match(again.text, /name="repo" value="acme\/other"[^>]*aria-invalid="true"/)
+
+    await world.call('POST', '/v10/projects/web/domains', { name: 'next.example.com', gitBranch: 'next' })
+    const taken = await client.post(`${SETTINGS}/git/branch`, { branch: 'next' })
+    assert.equal(taken.status, 400)
+    assert.match(taken.text, /name="branch" value="next"[^>]*aria-invalid="true"/)
+    assert.equal((await client.post(`${SETTINGS}/git/branch`, { branch: 'trunk' })).status, 303)
+    assert.equal((await read(world)).link!.productionBranch, 'trunk')
+    assert.equal((await client.post(`${SETTINGS}/git/unlink`)).status, 303)
+    assert.equal((await read(world)).link, undefined)
+  },
+)
+
+onBothEngines('the retention of deployments is shown and set, each kind on its own', async (world) => {
+  const client = await openSignedInClient(world)
+  await seedProject(world, 'web')
+  assert.match((await client.get(SETTINGS)).text, /href="[^"]*\/settings\/retention"/)
+  const chosen = (text: string) => [...text.matchAll(/<option value="(\w+)" selected>/g)].map(([, period]) => period)
+  const path = `${SETTINGS}/retention`
+  assert.deepEqual(chosen((await client.get(path)).text), ['unlimited', 'unlimited', 'unlimited', 'unlimited'])
+  const saved = await client.post(path, { expiration: '1w', expirationErrored: '1d' })
+  assert.deepEqual([saved.status, saved.location], [303, path], saved.text)
+  assert.deepEqual(chosen((await client.get(path)).text), ['1w', 'unlimited', 'unlimited', '1d'])
+  const { expirationDays, expirationDaysErrored } = (await read(world)).deploymentExpiration
+  assert.deepEqual([expirationDays, expirationDaysErrored], [7, 1])
+  const wrong = await client.post(path, { expiration: '5d' })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /id="expiration-fault"/)
+})
+
+onBothEngines('a role that cannot change them sees the repository and the retention', async (world) => {
+  const { teamId } = world.credentials
+  const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
+  await seedProject(world, 'web', `?teamId=${teamId}`)
+  await world.call('POST', `/v9/projects/web/link?teamId=${teamId}`, { type: 'github', repo: 'acme/web' })
+  await world.call('PATCH', `/v9/projects/web/deployment-expiration?teamId=${teamId}`, { expirationProduction: '1y' })
+  const viewer = await world.user('viewer')
+  await world.join(viewer, 'VIEWER')
+  const client = await openSignedInClient(world, viewer.id, 'viewer')
+  const git = await client.get(`/console/t/${slug}/projects/web/settings/git`)
+  assert.match(git.text, /<dd>acme\/web<\/dd>/)
+  const retention = await client.get(`/console/t/${slug}/projects/web/settings/retention`)
+  assert.match(retention.text, /<dt>Production<\/dt><dd>1 year<\/dd>/)
+  for (const { text } of [git, retention]) assert.doesNotMatch(text, /<form[^>]*action="\/console\/t\//)
+})
