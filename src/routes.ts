@@ -22,6 +22,7 @@ import { backupRoutes } from './operations/backup/routes.ts'
 import { doctorRoutes } from './operations/doctor/routes.ts'
 import { keyRoutes } from './operations/operator/keys.ts'
 import { operatorRoutes } from './operations/operator/routes.ts'
+import { setupRoutes } from './operations/operator/setup.ts'
 import { reportRoutes } from './operations/report/routes.ts'
 import type { Route } from './platform/http/route.ts'
 import { accountDomainRoutes } from './projects/account-domains/routes.ts'
@@ -77,6 +78,7 @@ const routes = [
   ...operatorRoutes,
   ...userRoutes,
   ...keyRoutes,
+  ...setupRoutes,
   ...backupRoutes,
   ...doctorRoutes,
   ...reportRoutes,

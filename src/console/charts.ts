@@ -70,7 +70,21 @@ function endsOf(columns: readonly Column[]): string[] {
   return [columns[0]!.name, columns[Math.floor(columns.length / 2)]!.name, last]
 }
 
-export type ChartBar = { name: string; count: number; told?: string }
+const [SPARK_WIDTH, SPARK_HEIGHT] = [120, 28]
+
+/** Renders a line without axes next to a number; undefined for values too few to draw. `words`: what it says, with its range. */
+export function sparkline(words: string, values: readonly number[]): Html | undefined {
+  if (values.filter((one) => one > 0).length < FEWEST) return undefined
+  const highest = Math.max(...values)
+  const points = values.map((value, at) => {
+    const [x, y] = [(at / (values.length - 1)) * SPARK_WIDTH, (1 - value / highest) * (SPARK_HEIGHT - 2) + 1]
+    return `${round(x)} ${round(y)}`
+  })
+  const line = points.join('L')
+  return html`<svg class="chart spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${words}"><path class="area" d="M0 ${SPARK_HEIGHT}L${line}L${SPARK_WIDTH} ${SPARK_HEIGHT}z"/><path class="stroke" d="M${line}"/></svg>`
+}
+
+type ChartBar = { name: string; count: number; told?: string }
 
 /** Renders horizontal bars in a table. `none`: the text for an empty table. */
 export function barChart(title: string, what: string, bars: readonly ChartBar[], none: string): Html {

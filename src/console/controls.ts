@@ -8,6 +8,11 @@ export function heading(title: string, ...actions: (Html | undefined | false)[])
   return html`<div class="head"><h1>${title}</h1>${actions.filter((action) => action !== undefined && action !== false)}</div>`
 }
 
+/** Renders the title of a card and what it is for. Wide windows show them left of the fields, so that all cards of a page have one width. */
+export function cardTitle(title: string, about?: Html | string): Html {
+  return html`<div class="about"><h2>${title}</h2>${about && html`<p>${about}</p>`}</div>`
+}
+
 type ButtonOptions = {
   /** Accessible name if the button text is ambiguous. Starts with the button text. */
   label?: string
@@ -33,8 +38,7 @@ export function button(
 
 /** Renders an action that cannot be undone or that removes access. `what`: the consequence; `act`: its button or form. */
 export function dangerCard(title: string, what: Html | string, act: Html): Html {
-  return html`<section class="card in stack form danger-zone"><h2>${title}</h2>
-<p>${what}</p>
+  return html`<section class="card in stack form danger-zone">${cardTitle(title, what)}
 ${act}</section>`
 }
 

@@ -7,6 +7,7 @@ import type { UserPageCtx } from '../platform/pages/screen.ts'
 import type { Permission } from '../platform/permissions/roles.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
 import { type Section, sideBar, type Tabs } from './shell/side.ts'
+import { inTimeZone } from './time.ts'
 
 /** Returns the path of a deployment. */
 export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: string, id: string, section = ''): string {
@@ -94,7 +95,7 @@ export async function consolePage(
     ...page,
     account: place !== undefined && 'account' in place ? place.account.slug : undefined,
     title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
-    body: html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`,
+    body: inTimeZone(html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`, ctx.timeZone),
     console: navigation(ctx, place, accounts),
   }
 }

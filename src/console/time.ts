@@ -1,4 +1,5 @@
-import { type Html, html } from '../platform/pages/html.ts'
+/** Times of pages. They are rendered in UTC, and `inTimeZone` changes the exact ones at the end. docs/console.md: Page layout. */
+import { type Html, html, markupOf } from '../platform/pages/html.ts'
 
 /** TABLE Units in milliseconds, largest first. */
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -31,16 +32,51 @@ function timeOf(time: number, text: string, grain = ''): Html {
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
 }
 
-/** Renders `3 hours ago` with the exact time below it, in UTC, for lists whose times are read out or compared. */
+/** Renders `3 hours ago` with the exact time below it, for lists whose times are read out or compared. */
 export function relativeAndExactTime(time: number, now: number): Html {
   return html`${relativeTime(time, now)}<br><span class="soft small">${exactTime(time)}</span>`
 }
 
-/** Returns a time in UTC, such as `2026-11-28 09:30:00 UTC`. */
-export function exactTime(time: number): string {
+/** Renders an exact time, `2026-11-28 09:30:00 UTC`. */
+export function exactTime(time: number): Html {
   const [day, clock] = new Date(time).toISOString().split(/[T.]/)
-  return `${day} ${clock} UTC`
+  return timeOf(time, `${day} ${clock} UTC`)
 }
+
+/** Renders the time of a log line, `20:08:49`. */
+export function clockTime(time: number): Html {
+  return timeOf(time, new Date(time).toISOString().slice(11, 19))
+}
+
+/** Matches what `timeOf` renders. Text in markup is escaped, so a match is always an element. */
+const TIME = /<time datetime="([^"]+)" title="([^"]*)">([^<]*)/g
+const CLOCK = /^\d\d:\d\d:\d\d$/
+const EXACT = /^\d{4}-.* UTC$/
+
+/** Returns markup with its exact times in a time zone: titles, clocks of logs, dates. `datetime` stays in UTC. `zone`: undefined for UTC. */
+export function inTimeZone({ markup }: Html, zone: string | undefined): Html {
+  if (zone === undefined || zone === 'UTC') return markupOf(markup)
+  const format = new Intl.DateTimeFormat('en-CA', { ...PARTS, timeZone: zone })
+  return markupOf(
+    markup.replaceAll(TIME, (_, iso: string, title: string, text: string) => {
+      // 2026-11-28 21:08:49 GMT+01:00
+      const exact = format.format(new Date(iso)).replace(', ', ' ')
+      const shown = CLOCK.test(text) ? exact.slice(11, 19) : EXACT.test(text) ? exact : text
+      return `<time datetime="${iso}" title="${exact}${title.slice(iso.length)}">${shown}`
+    }),
+  )
+}
+
+const PARTS = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'longOffset',
+} as const
 
 /** Returns `48 s`, `3 min 5 s` or `2 h 4 min`. */
 export function duration(ms: number): string {

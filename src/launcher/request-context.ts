@@ -18,7 +18,7 @@ type RequestContext = {
 const storage = new AsyncLocalStorage<RequestContext>()
 const PLATFORM = Symbol.for('@vercel/request-context')
 
-/** Counts promises of `waitUntil`, and lets frameworks find the context of their request. `onPending`: how many have not settled. `more`: what all requests have beside it. */
+/** Counts promises of `waitUntil`, and lets frameworks find the context of their request. `onPending`: how many have not settled. `more`: what is in the context of each request. */
 export function installContext(
   onPending: (count: number) => void,
   onError: (error: unknown) => void,

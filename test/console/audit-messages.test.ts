@@ -41,8 +41,8 @@ test('every kind of entry has a message, and every message has a kind', () => {
       ({ operationId }) => operationId,
     ),
     ...SCREENS.filter(({ calls, method, writes }) => calls === undefined && (method === 'POST' || writes))
-      // A theme is a cookie.
-      .filter(({ name }) => name !== 'changeTheme')
+      // A theme and a time zone are cookies.
+      .filter(({ name }) => !['changeTheme', 'changeTimeZone'].includes(name))
       .map(({ name }) => name),
     ...beside,
   ]

@@ -1,7 +1,7 @@
 /** Charts and relative times. docs/console.md: Charts, Page layout. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { barChart, type ChartSeries, columnChart } from '../../src/console/charts.ts'
+import { barChart, type ChartSeries, columnChart, sparkline } from '../../src/console/charts.ts'
 import { lastUsedLabel, relativeTime } from '../../src/console/time.ts'
 
 const KINDS: readonly ChartSeries[] = [
@@ -67,4 +67,11 @@ test('a last use is rounded to the hour, and never earlier than the creation', (
     relativeTime(at, at + minute).markup,
     `<time datetime="${exact(at)}" title="${exact(at)}">1 minute ago</time>`,
   )
+})
+
+test('a line is drawn of three values, says what it is, and reaches its height at the highest', () => {
+  assert.equal(sparkline('Sizes', [0, 1, 2, 0]), undefined, 'two values are too few')
+  const { markup } = sparkline('Sizes & more', [1, 4, 2])!
+  assert.match(markup, /role="img" aria-label="Sizes &amp; more">/)
+  assert.match(markup, /<path class="stroke" d="M0 20\.5L60 1L120 14"\/>/)
 })

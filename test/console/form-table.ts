@@ -134,6 +134,7 @@ export const FORMS: Record<string, Form> = {
   '/console/teams/new': { typed: ['name', 'slug'], good: { slug: 'own-team' } },
   '/console/account': { typed: ['name', 'username'], twice: 'the same name and username are there already' },
   '/console/account/theme': { twice: 'the browser has that theme already' },
+  '/console/account/time-zone': { twice: 'the browser has that time zone already' },
   '/console/account/email': { twice: 'the link is spent: it says so' },
   '/console/account/email/change': { typed: ['email'], twice: 'a second letter, and the link of the first is spent' },
   '/console/account/security/password': {
@@ -176,6 +177,7 @@ export const FORMS: Record<string, Form> = {
   [`${OPERATOR}/runners/:id/drain`]: { good: { draining: 'true' } },
   [`${OPERATOR}/runners/:id/remove`]: { good: {} },
   [`${OPERATOR}/timers/:name/run`]: { good: {} },
+  [`${OPERATOR}/setup/:step`]: { good: {} },
   [`${OPERATOR}/backups`]: { twice: 'one backup is made: it runs parallel to the test' },
   [`${OPERATOR}/backups/verify`]: { twice: 'one backup is checked: it runs parallel to the test' },
   [`${OPERATOR}/people/:id/second-factors`]: { twice: 'nothing is left to remove' },

@@ -312,6 +312,7 @@ export function sampleRequest(route: Route, samples: Samples, path: Record<strin
     gitBranch: 'dev',
     version: '1',
     name: 'old-events',
+    step: 'keyring',
     code: samples.transferCode,
     inviteId: samples.sentInvitationId,
     ...(route.operationId === 'operatorDeleteTeam' && { teamId: samples.rival.teamId }),

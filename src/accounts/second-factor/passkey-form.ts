@@ -1,4 +1,4 @@
-/** The form that sends a passkey assertion or registration. Without JavaScript it stays hidden. */
+/** The form that sends a passkey assertion or registration. It takes its place at once, so that nothing moves, and its script shows it. */
 import { type Html, html } from '../../platform/pages/html.ts'
 import { csrfFields, type PageCtx } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -26,7 +26,7 @@ export function passkeyForm(
     kind === 'create'
       ? 'The browser created no passkey. Try again.'
       : 'The browser returned no passkey. Try again, or use another method.'
-  return html`<form method="post" action="${action}" data-turbo="false" data-passkey="${kind}" data-options="${options}" data-failed="${failed}" hidden>
+  return html`<form method="post" action="${action}" data-turbo="false" data-passkey="${kind}" data-options="${options}" data-failed="${failed}" inert>
 ${csrfFields(ctx)}
 <input type="hidden" name="answer">
 ${fields}

@@ -6,8 +6,11 @@ import { assetOf } from '../../platform/pages/assets/assets.ts'
 const OWN = `
 {
   const show = () => {
-    if (!SimpleWebAuthnBrowser.browserSupportsWebAuthn()) return
-    for (const form of document.querySelectorAll('form[data-passkey]')) form.hidden = false
+    const isPossible = SimpleWebAuthnBrowser.browserSupportsWebAuthn()
+    for (const form of document.querySelectorAll('form[data-passkey]')) {
+      form.inert = !isPossible
+      form.hidden = !isPossible
+    }
   }
   document.addEventListener('submit', async (event) => {
     const form = event.target

@@ -14,7 +14,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
-import { button, confirmedButton, dangerCard, oneTimeSecret, paginationLinks } from '../controls.ts'
+import { button, cardTitle, confirmedButton, dangerCard, oneTimeSecret, paginationLinks } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -127,7 +127,7 @@ ${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installation
 /** An installed app cannot be removed, so it has no button. */
 function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
   if (isInstalled)
-    return html`<section class="card in stack form"><h2>Remove this app</h2>
+    return html`<section class="card in stack form">${cardTitle('Remove this app')}
 <p>An installed app cannot be removed. Each account above must uninstall it first, on its <em>Integrations</em> page.</p></section>`
   return dangerCard(
     'Remove this app',

@@ -162,6 +162,7 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   operatorDeleteToken: 'revoked the token %',
   operatorRevokeToken: 'revoked a token by its value',
   operatorRunTimer: 'ran the timer %',
+  operatorAcknowledgeSetup: 'acknowledged the step % of the setup',
   operatorRotateKeys: 'activated a new root key',
   operatorRetireKey: 'retired the root key %',
   operatorNoteKeyringCopy: 'recorded a copy of the keyring',

@@ -83,6 +83,8 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleRetireKey: 'The key is retired.',
   consoleDrainRunner: ({ form }) => (form.draining === 'true' ? 'The runner is draining.' : 'The runner builds again.'),
   consoleRemoveRunner: 'The runner is removed. Its builds go back to the queue.',
+  consoleAcknowledgeSetup: ({ params }) =>
+    params.step === 'all' ? 'The list is dismissed.' : 'The step counts as done.',
   consoleRunTimer: ({ params }) => `${params.name} ran.`,
   consoleMakeBackup: 'A backup is being made.',
   consoleVerifyBackup: 'The backup is being checked.',

@@ -7,7 +7,7 @@ import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { field } from '../action.ts'
-import { filterForm, heading, paginationLinks } from '../controls.ts'
+import { cardTitle, filterForm, heading, paginationLinks } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
 import { AUDIT_MESSAGES, auditMessage } from '../names/audit-messages.ts'
 import { type AuditTarget, findTargetsById, targetLink } from '../names/audit-targets.ts'
@@ -120,8 +120,8 @@ async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
 ${firstBroken && html`<dt>First broken</dt><dd>entry ${firstBroken.position}: ${firstBroken.why}</dd>`}
 ${head && html`<dt>Head</dt><dd><code>${head}</code></dd>`}
 </dl></section>
-<form class="card in stack form" action="${LIST}/verify">
-${field('head', 'Compare with a head', { value: query.head, hint: 'A head that you saved from an earlier check. Also verifies that no entries at the end were deleted.' })}
+<form class="card in stack form" action="${LIST}/verify">${cardTitle('Compare', 'With a head that you saved from an earlier check: verifies that no entries at the end were deleted.')}
+${field('head', 'Earlier head', { value: query.head })}
 <p class="line"><button class="btn">Verify chain</button><a class="btn" href="${LIST}">Back to audit log</a></p></form>`,
   })
 }

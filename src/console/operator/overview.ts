@@ -1,59 +1,66 @@
 /** The health checks take seconds, so a frame loads them. Without script, the page shows only the link. */
 
 import type { Static } from 'typebox'
+import type { Setup } from '../../operations/operator/setup.ts'
 import type { Statistics } from '../../operations/statistics/statistics.ts'
-import { note } from '../../platform/pages/face/notes.ts'
+import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
-import { barChart, type ChartBar, columnChart } from '../charts.ts'
-import { heading } from '../controls.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { barChart, columnChart, sparkline } from '../charts.ts'
+import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
-import { CHECKS_PATH, STATE_FRAME } from './system/health.ts'
+import { CHECKS_PATH, OPEN_FRAME } from './system/health.ts'
+import { setupList } from './system/setup.ts'
+
+const SHOWN = ['operatorGetStatistics', 'operatorGetSetup']
 
 export const overviewScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
     path: operatorPath(),
     name: 'showOperator',
-    calls: ['operatorGetStatistics'],
+    calls: SHOWN,
     requiresReauthentication: true,
-    run: showOverview,
+    run: (ctx) => showOverview(ctx),
+  }),
+  action({
+    path: `${operatorPath('setup')}/:step`,
+    name: 'consoleAcknowledgeSetup',
+    calls: 'operatorAcknowledgeSetup',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { step: params.step! } }),
+    next: () => operatorPath(),
+    renderErrors: (ctx, _, error) => showOverview(ctx, error),
+    fresh: true,
   }),
 ]
 
 /** The route stops counting at these numbers. */
 const MOST = 10_000
 const MAX_HISTORY = 100_000
+const HOUR_MS = 3_600_000
+/** The number above says as much as a chart of fewer hours. */
+const FEWEST = 3
+const HOURS = 24
 
-async function showOverview(ctx: ConsoleCtx) {
-  const numbers = await ctx.callRoute<Static<typeof Statistics>>('operatorGetStatistics')
-  const { version, engine, node, startedAt, store, deliveries } = numbers
-  const { users, teams, projects } = numbers
-  const among = (value: number) => (users + teams >= MOST ? `${value} or more` : String(value))
-  const size = store.at(-1)
+type Numbers = Static<typeof Statistics>
+
+async function showOverview(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
+  const numbers = await ctx.callRoute<Numbers>('operatorGetStatistics')
+  const setup = await ctx.callRoute<Static<typeof Setup>>('operatorGetSetup')
+  const { version, engine, node, startedAt, deliveries } = numbers
   return operatorPage(ctx, '', {
     title: 'Overview',
-    body: html`${heading('Overview')}
-${note('info', html`<strong>Health</strong> · <a href="${operatorPath('health')}">View checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame>`)}
-<section class="card in stack"><dl class="facts">
-<dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
-<dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
-<dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>
-</dl></section>
-<section class="card in stack"><h2>Deliveries in the last 24 hours</h2>
-${drawDeliveries(deliveries)}
-</section>
-<section class="card in stack"><h2>Database size</h2>
-${columnChart(
-  'Database size by day',
-  [{ words: 'size', look: 'main' }],
-  store.map(({ day, bytes: size }) => ({ name: day, title: day, counts: [size] })),
-  bytes,
-)}
-</section>
-<h2>Retained history</h2>
-${barChart('Retained history', 'Kind', historyBars(numbers.history), '')}
+    body: html`<div class="head"><div class="grow"><h1>Overview</h1>
+<p class="sub"><span class="dots"><span>Berth ${version}</span><span>started ${relativeTime(startedAt, ctx.now)}</span><span>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}</span><span>Node.js ${node}</span></span></p></div></div>
+${formErrorNotice(error)}
+${tiles(numbers, ctx.now)}
+${setupList(ctx, setup)}
+${deliveries.length >= FEWEST && html`<section class="card in stack"><h2>Deliveries in the last 24 hours</h2>${drawDeliveries(deliveries)}</section>`}
+<div class="bay"><div class="split turned"><div class="stack">
+<section class="card in stack tight"><h2>Retained history</h2><dl class="facts">${historyFacts(numbers.history)}</dl></section>
 <h2>Failed requests</h2>
 <p class="soft">Most frequent errors of this instance since it started.</p>
 ${barChart(
@@ -61,17 +68,40 @@ ${barChart(
   'Error',
   numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
   'No failed requests.',
-)}
-<section class="card in stack"><h2>Server</h2><dl class="facts">
-<dt>Started</dt><dd>${relativeTime(startedAt, ctx.now)}</dd>
-<dt>Database</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
-<dt>Node.js</dt><dd>${node}</dd>
-<dt>Version</dt><dd>${version}</dd>
-</dl></section>`,
+)}</div>
+<section class="stack" aria-labelledby="health"><div class="head"><h2 id="health">Health</h2><a href="${operatorPath('health')}">All checks</a></div>
+<turbo-frame id="${OPEN_FRAME}" src="${CHECKS_PATH}"><p class="card empty">The checks take some seconds.</p></turbo-frame></section></div></div>`,
   })
 }
 
-function drawDeliveries(deliveries: Static<typeof Statistics>['deliveries']): Html {
+/** The numbers of the service in one row. */
+function tiles({ users, teams, projects, store, deliveries }: Numbers, now: number): Html {
+  const among = (value: number) => (users + teams >= MOST ? `${value} or more` : String(value))
+  const size = store.at(-1)
+  const sizes = store.map(({ bytes: size }) => size)
+  const failed = deliveries.reduce((sum, hour) => sum + hour.failed, 0)
+  const hourly = deliveriesByHour(deliveries, now)
+  const sent = hourly.reduce((sum, one) => sum + one, 0)
+  return html`<dl class="tiles">
+<div class="hit"><dt>Users</dt><dd class="big"><a class="to" href="${operatorPath('people')}">${among(users)}</a></dd></div>
+<div class="hit"><dt>Teams</dt><dd class="big"><a class="to" href="${operatorPath('teams')}">${among(teams)}</a></dd></div>
+<div><dt>Projects</dt><dd class="big">${projects >= MOST ? `${projects} or more` : projects}</dd></div>
+<div><dt>Database</dt><dd class="big">${size === undefined ? '–' : bytes(size.bytes)}</dd><dd>${sparkline(`By day, ${bytes(Math.min(...sizes))} to ${bytes(Math.max(...sizes))}`, sizes)}</dd></div>
+<div class="hit"><dt>Deliveries, 24 h</dt><dd class="big"><a class="to" href="${operatorPath('deliveries')}">${sent.toLocaleString('en')}</a></dd>
+<dd class="small">${failed > 0 && html`<span class="bad medium">${failed.toLocaleString('en')} failed</span>`}${sparkline(`By hour, at most ${Math.max(...hourly)}`, hourly)}</dd></div>
+</dl>`
+}
+
+/** Hours without a delivery are not in the statistics. */
+function deliveriesByHour(deliveries: Numbers['deliveries'], now: number): number[] {
+  const last = Math.floor(now / HOUR_MS)
+  return Array.from({ length: HOURS }, (_, at) => {
+    const found = deliveries.find(({ hour }) => hour === (last - HOURS + 1 + at) * HOUR_MS)
+    return found === undefined ? 0 : found.delivered + found.failed + found.dropped + found.pending
+  })
+}
+
+function drawDeliveries(deliveries: Numbers['deliveries']): Html {
   return columnChart(
     'Deliveries by hour',
     [
@@ -95,9 +125,10 @@ const HISTORY = {
   variableVersions: 'Variable versions',
 } as const
 
-function historyBars(history: Static<typeof Statistics>['history']): ChartBar[] {
+function historyFacts(history: Numbers['history']): Html[] {
   return Object.entries(HISTORY).map(([key, name]) => {
     const count = history[key as keyof typeof HISTORY]
-    return { name, count, told: count >= MAX_HISTORY ? `${count} or more` : String(count) }
+    const told = count.toLocaleString('en')
+    return html`<dt>${name}</dt><dd>${count >= MAX_HISTORY ? `${told} or more` : told}</dd>`
   })
 }

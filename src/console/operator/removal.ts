@@ -5,7 +5,7 @@ import { type ConsoleCtx, csrfFields, type Screen } from '../../platform/pages/s
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, type RenderForm } from '../action.ts'
-import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
+import { button, cardTitle, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { checkboxField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { operatorPath } from './frame.ts'
@@ -67,8 +67,7 @@ ${field('typed', `Type ${called} to confirm`, { error: mine, attributes: html` a
 /** Renders the card that suspends or reinstates a user. `path`: of the user. */
 export function suspension(ctx: ConsoleCtx, path: string, isSuspended: boolean): Html {
   if (isSuspended)
-    return html`<section class="card in stack form"><h2>Reinstate</h2>
-<p>Their tokens work again, and what they set up is resumed. They must sign in again.</p>
+    return html`<section class="card in stack form">${cardTitle('Reinstate', 'Their tokens work again, and what they set up is resumed. They must sign in again.')}
 ${button(ctx, `${path}/suspended`, 'Reinstate', { look: 'primary' })}</section>`
   return dangerCard(
     'Suspend',
@@ -83,9 +82,10 @@ export function secondFactors(
   { id, username, email, secondFactors }: Static<typeof UserDetails>,
 ): Html {
   const { oneTimeCodes, passkeys } = secondFactors
-  if (!oneTimeCodes && passkeys === 0) return html`<p class="card in stack">None. Password only.</p>`
+  if (!oneTimeCodes && passkeys === 0)
+    return html`<section class="card in stack">${cardTitle('Second factors')}<p>None. Password only.</p></section>`
   const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
-  return html`<p class="card in stack">Set up: ${words.join(' and ')}.</p>
+  return html`<section class="card in stack">${cardTitle('Second factors')}<p>Set up: ${words.join(' and ')}.</p></section>
 ${dangerCard(
   'Remove second factors',
   html`For a user who lost them. Check that the request comes from <strong>${username}</strong>: their password is then enough to sign in. Their sessions end, and an email goes to <strong>${email}</strong>.`,

@@ -12,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
+import { cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -161,8 +161,7 @@ ${dataTable(
   ),
   { none: 'No members.' },
 )}
-<h2>Plan</h2>
-<form class="card in stack form" method="post" action="${operatorPath('teams', team.id)}/plan">
+<form class="card in stack form" method="post" action="${operatorPath('teams', team.id)}/plan">${cardTitle('Plan', 'What the team can use, and whether it is blocked.')}
 ${editFields(
   ctx,
   error,

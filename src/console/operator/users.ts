@@ -8,7 +8,7 @@ import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/scree
 import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { button, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
+import { button, cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { passwordLink, sendsMail, usernameFor } from '../names/new-user.ts'
@@ -213,13 +213,10 @@ ${dataTable(
 )}
 <h2>Sessions</h2>
 ${sessionsOf(ctx, path, person)}
-<h2>Password</h2>
-<section class="card in stack"><p>A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${sendsMail(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}</p>
+<section class="card in stack">${cardTitle('Password', `A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${sendsMail(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}`)}
 ${button(ctx, `${path}/link`, 'Create password link', { look: '', showsOnce: true })}</section>
-<h2>Role</h2>
-<section class="card in stack"><p>${operator ? 'Operator.' : 'Not an operator.'}</p>
+<section class="card in stack">${cardTitle('Role', operator ? 'Operator.' : 'Not an operator.')}
 ${button(ctx, `${path}/operator`, operator ? 'Remove operator role' : 'Make operator', { look: '', fields: operator ? {} : { operator: 'true' } })}</section>
-<h2>Second factors</h2>
 ${secondFactors(ctx, person)}
 ${suspension(ctx, path, suspended)}
 ${removalForm(ctx, path, {

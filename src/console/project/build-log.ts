@@ -15,6 +15,7 @@ import {
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import { copyButton } from '../controls.ts'
 import { canInAccount, deploymentPath, findAccountOfPath } from '../frame.ts'
+import { clockTime } from '../time.ts'
 
 /** Newest lines on the page. */
 const LINES = 500
@@ -123,10 +124,9 @@ ${lines.length === 0 ? html`<p class="soft in">${running ? 'Waiting for the firs
 }
 
 function lineOf(line: Line): Html {
-  const at = new Date(line.date).toISOString()
   const number = lineNumber(line)
   const look = isError(line) ? 'error' : line.type === 'command' ? 'step' : ''
-  return html`<li id="L${number}"${look !== '' && html` class="${look}"`}><a href="#L${number}" data-turbo="false" aria-label="Line ${number}">${number}</a><time datetime="${at}" title="${at}">${at.slice(11, 19)}</time><span>${withoutStyles(line.text)}</span></li>`
+  return html`<li id="L${number}"${look !== '' && html` class="${look}"`}><a href="#L${number}" data-turbo="false" aria-label="Line ${number}">${number}</a>${clockTime(line.date)}<span>${withoutStyles(line.text)}</span></li>`
 }
 
 /** Programs write progress to stderr too, so only lines that say so are errors. */

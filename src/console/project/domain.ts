@@ -10,7 +10,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { withInlineCode } from '../advice-commands.ts'
-import { dangerCard } from '../controls.ts'
+import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { checkboxField, copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -111,7 +111,7 @@ function forms(
   environments: CustomEnvironments,
   error: FormError | undefined,
 ): Html {
-  return html`<form class="card in stack form" method="post" action="${path}"><h2>Routing</h2>
+  return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('Routing', 'What this domain serves.')}
 ${editFields(ctx, error, (error) => routingInputs(domain, environments, error))}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>
@@ -143,9 +143,9 @@ ${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))
 ${canVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button class="btn primary">Verify now</button></form>`}</li></ol></section>`
 }
 
-function checks({ checkedUntil = 0 }: ProjectDomain, now: number, mayVerify: boolean): string {
-  if (checkedUntil > now) return `Berth checks automatically until ${exactTime(checkedUntil)}, less and less often.`
-  return `Berth no longer checks automatically.${mayVerify ? ' “Verify now” checks, and starts the checks again for 72 hours.' : ''}`
+function checks({ checkedUntil = 0 }: ProjectDomain, now: number, canVerify: boolean): Html {
+  if (checkedUntil > now) return html`Berth checks automatically until ${exactTime(checkedUntil)}, less and less often.`
+  return html`Berth no longer checks automatically.${canVerify && ' “Verify now” checks, and starts the checks again for 72 hours.'}`
 }
 
 /** `when`: text after the type. One of several values is enough. */

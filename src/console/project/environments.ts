@@ -11,7 +11,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { dangerCard } from '../controls.ts'
+import { cardTitle, dangerCard } from '../controls.ts'
 import { checkboxField, copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
@@ -114,7 +114,7 @@ ${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params)
 
 function making(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return html`<form class="card in stack form" method="post" action="${path}"><h2>New environment</h2>
+  return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('New environment', 'It gets its own variables and domains.')}
 ${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
 ${field('description', 'Description', { error, hint: 'Optional.', attributes: html` autocomplete="off"` })}

@@ -14,7 +14,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { NODE_VERSIONS } from '../../platform/settings/types.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { dangerCard } from '../controls.ts'
+import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -162,7 +162,7 @@ ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, err
 function general(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {
   const frameworks: Choice[] = [['', 'None'], ...FRAMEWORKS.map((one): Choice => [one, one])]
   const versions = NODE_VERSIONS.map((one): Choice => [one, one])
-  return html`<form class="card in stack form" method="post" action="${path}"><h2>General</h2>
+  return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('General', 'What the project is called, and how it is built. Empty commands are those of the framework.')}
 ${editFields(
   ctx,
   error,
@@ -189,7 +189,7 @@ function isOf(error: FormError | undefined, name: string): FormError | undefined
 }
 
 function protection(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {
-  return html`<form class="card in stack form" method="post" action="${path}/protection"><h2>Deployment protection</h2>
+  return html`<form class="card in stack form" method="post" action="${path}/protection">${cardTitle('Deployment protection', 'Who can open deployments.')}
 ${editFields(
   ctx,
   error,
@@ -204,7 +204,7 @@ ${select('signInFor', 'Members only', COVERS, { value: project.ssoProtection?.de
 }
 
 function dataCache(ctx: ConsoleCtx, path: string, { dataCache: { userDisabled } }: Project): Html {
-  return html`<form class="card in stack form" method="post" action="${path}/data-cache"><h2>Data cache</h2>
+  return html`<form class="card in stack form" method="post" action="${path}/data-cache">${cardTitle('Data cache', 'Keeps data that functions fetch, until it expires or is purged.')}
 ${csrfFields(ctx)}
 <p><strong>${userDisabled ? 'Disabled' : 'Enabled'}</strong></p>
 <input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
@@ -214,22 +214,20 @@ ${csrfFields(ctx)}
 
 /** Renders the way to a page of settings. */
 function more(path: string, page: string, title: string, about: string, words: string): Html {
-  return html`<section class="card in stack form"><h2>${title}</h2>
-<p>${about}</p>
+  return html`<section class="card in stack form">${cardTitle(title, about)}
 <p class="line"><a class="btn" href="${path}/${page}">${words}</a></p></section>`
 }
 
 /** Read-only view. */
 function facts(project: Project): Html {
-  return html`<section class="card in stack"><h2>General</h2><p class="soft">Your role cannot change settings.</p>
+  return html`<section class="card in stack">${cardTitle('General', 'Your role cannot change settings.')}
 <dl class="facts"><dt>Name</dt><dd>${project.name}</dd><dt>Framework</dt><dd>${project.framework ?? 'None'}</dd><dt>Node.js</dt><dd>${project.nodeVersion}</dd>
 ${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ?? 'None'}</dd>`)}
 <dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'Disabled' : 'Enabled'}</dd></dl></section>`
 }
 
 function giving(account: OwnAccount, project: Project): Html {
-  return html`<section class="card in stack form"><h2>Transfer project</h2>
-<p>A member of the other account accepts it with a code. Variables, domains and deployments move with it.</p>
+  return html`<section class="card in stack form">${cardTitle('Transfer project', 'A member of the other account accepts it with a code. Variables, domains and deployments move with it.')}
 <p class="line"><a class="btn" href="${projectPath(account, project.name, 'transfer')}">Transfer project</a></p></section>`
 }
 

@@ -9,8 +9,10 @@ import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
 import { formErrorNotice } from '../action.ts'
+import { cardTitle, confirmedButton } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
 import { consolePage } from '../frame.ts'
+import { browserName } from '../names/browsers.ts'
 import { relativeTime } from '../time.ts'
 import { FACTORS } from './shown-codes.ts'
 
@@ -37,13 +39,12 @@ export async function showFactors(ctx: UserPageCtx, error?: FormError): Promise<
       body: html`<div class="head"><h1>Second factors</h1></div>
 ${formErrorNotice(error)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
-<section class="card in stack"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
-<section class="card in stack"><h2>Passkeys</h2>
-<p>A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.</p>
-${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => listItem(ctx, passkey, error))}</ul>`}
-${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(error) })}
-<noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript></section>
-${hasAny && html`<section class="card in stack"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
+<section class="card in stack">${oneTimeCodes(ctx, hasCodes)}</section>
+<section class="card in stack">${cardTitle('Passkeys', "A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.")}
+${passkeys.length > 0 && html`<ul class="rows plain-rows">${passkeys.map((one) => listItem(ctx, one, error))}</ul>`}
+<noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript>
+${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(error, newName(ctx, passkeys)) })}</section>
+${hasAny && html`<section class="card in stack">${cardTitle('Recovery codes', `${left} of 10 codes left. Each replaces a second factor once.`)}${recovery(ctx)}</section>`}`,
     },
   )
 }
@@ -54,21 +55,28 @@ function oneTimeCodes(ctx: UserPageCtx, hasCodes: boolean): Html {
   const [about, action, button] = hasCodes
     ? ['An app on your phone generates the codes for sign-in.', 'remove', 'Remove one-time codes']
     : ['An app on your phone generates a new code every 30 seconds.', 'begin', 'Set up one-time codes']
-  return html`<p>${about}</p>
+  return html`${cardTitle('One-time codes', about)}
 <form method="post" action="${CODES}/${action}" data-turbo="false">${csrfFields(ctx)}
 <p class="line"><button class="btn${hasCodes ? '' : ' primary'}">${button}</button></p></form>`
 }
 
-function recovery(ctx: UserPageCtx, left: number): Html {
-  return html`<p>${left} of 10 codes left. Each replaces a second factor once.</p>
-<form method="post" action="${FACTORS}/recovery" data-turbo="false">${csrfFields(ctx)}
+function recovery(ctx: UserPageCtx): Html {
+  return html`<form method="post" action="${FACTORS}/recovery" data-turbo="false">${csrfFields(ctx)}
 <p class="line"><button class="btn">Create new recovery codes</button></p></form>`
 }
 
-function addField(error: FormError | undefined): Html {
+/** Such as `Chrome on macOS`, with a number if the user has a passkey of that name. */
+function newName({ agent }: UserPageCtx, passkeys: readonly { name: string }[]): string {
+  const browser = browserName(agent) ?? 'Passkey'
+  const names = new Set(passkeys.map(({ name }) => name))
+  const numbered = passkeys.map((_, at) => `${browser} ${at + 2}`)
+  return [browser, ...numbered].find((one) => !names.has(one))!
+}
+
+function addField(error: FormError | undefined, name: string): Html {
   const typed = error !== undefined && !('id' in error.typed) ? error.typed.name : undefined
   return html`<div class="field"><label for="passkey-name">Name of the passkey</label>
-<input type="text" id="passkey-name" name="name" value="${String(typed ?? 'My passkey')}" required maxlength="100" autocomplete="off"></div>`
+<input type="text" id="passkey-name" name="name" value="${String(typed ?? name)}" required maxlength="100" autocomplete="off"></div>`
 }
 
 function listItem(
@@ -76,11 +84,12 @@ function listItem(
   { id, name, created_at, used_at }: Row<'passkey'>,
   error: FormError | undefined,
 ): Html {
-  const field = html`${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">`
-  const typed = error?.typed.id === id ? String(error.typed.name ?? name) : name
+  const isRefused = error?.typed.id === id
+  const typed = isRefused ? String(error.typed.name ?? name) : name
   const used = used_at === null ? 'not used yet' : html`used ${relativeTime(used_at, ctx.now)}`
-  return html`<li><p><strong>${name}</strong> <span class="soft small">added ${relativeTime(created_at, ctx.now)}, ${used}</span></p>
-<form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${field}
-<input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="btn">Rename</button></form>
-<form method="post" action="${PASSKEYS}/remove" data-turbo="false">${field}<button class="btn">Remove ${name}</button></form></li>`
+  return html`<li class="row"><div class="grow any"><strong>${name}</strong><p class="soft small">Added ${relativeTime(created_at, ctx.now)}, ${used}</p></div>
+<details class="twice"${isRefused && html` open`}><summary class="btn small" aria-label="Rename ${name}">Rename</summary>
+<form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">
+<input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="btn small">Save</button></form></details>
+${confirmedButton(ctx, `${PASSKEYS}/remove`, 'Remove', { label: `Remove ${name}`, look: 'small', fields: { id }, asks: 'You can no longer sign in with it.' })}</li>`
 }

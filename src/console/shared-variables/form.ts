@@ -12,7 +12,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { TARGETS } from '../../projects/env/schema.ts'
 import type { SharedVariable } from '../../projects/shared-env/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { confirmedButton, dangerCard } from '../controls.ts'
+import { cardTitle, confirmedButton, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -147,7 +147,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
       within: [],
       body: html`<div class="head"><h1><code>${key}</code></h1>${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a>`}</div>
 ${formErrorNotice(error)}
-<form class="card in stack form" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(
   ctx,
   error,

@@ -12,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { sentenceCase } from '../controls.ts'
+import { cardTitle, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -82,13 +82,13 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, error
 ${formErrorNotice(error)}
 ${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
 ${isOwner ? settingsForm(ctx, url, team, error) : facts(team)}
-<section class="card in stack"><h2>Team</h2><dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
+<section class="card in stack">${cardTitle('Team')}<dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
     },
   )
 }
 
 function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, error: FormError | undefined): Html {
-  return html`<form class="card in stack form" method="post" action="${url}">
+  return html`<form class="card in stack form" method="post" action="${url}">${cardTitle('General', 'What the team is called, and what its members must do.')}
 ${editFields(
   ctx,
   error,
@@ -123,7 +123,7 @@ ${select(
 /** Read-only view. */
 function facts(team: Static<typeof Team>): Html {
   const values = team.sensitiveEnvironmentVariablePolicy === 'on' ? 'Always write-only' : 'Author decides'
-  return html`<section class="card in stack"><dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'None'}</dd>
+  return html`<section class="card in stack">${cardTitle('General')}<dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'None'}</dd>
 <dt>Production and preview variables</dt><dd>${values}</dd><dt>Two-factor authentication</dt><dd>${team.requireSecondFactor ? 'Required' : 'Optional'}</dd></dl></section>`
 }
 

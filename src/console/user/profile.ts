@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Email, Name, Slug } from '../../accounts/accounts/schema.ts'
 import { confirmEmailChange, findEmailChange, requestEmailChange, updateProfile } from '../../accounts/users/profile.ts'
+import { timeZones } from '../../platform/pages/cookies.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
   csrfFields,
@@ -10,10 +11,11 @@ import {
   userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
-import type { Refusal } from '../../platform/refusals/refusal.ts'
+import { type Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { LinkQuery, OneOf } from '../../platform/schema/fields.ts'
 import { field, formErrorNotice, formErrorOf } from '../action.ts'
+import { cardTitle } from '../controls.ts'
 import { changedBody, editFields, withInitialValues } from '../edit-form.ts'
 import { type Choice, copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -28,6 +30,7 @@ const DONE = {
   asked: 'A link was sent to the new address. Your email changes when you open it.',
   email: 'Email updated.',
   theme: 'Theme changed in this browser.',
+  timeZone: 'Time zone changed in this browser.',
 }
 
 const THEMES: readonly Choice[] = [
@@ -36,6 +39,7 @@ const THEMES: readonly Choice[] = [
   ['dark', 'Dark'],
 ]
 const ThemeForm = Type.Object({ theme: OneOf('system', 'light', 'dark') })
+const TimeZoneForm = Type.Object({ timeZone: Type.String({ maxLength: 64 }) })
 
 export const profileScreens: readonly Screen[] = [
   userScreen({
@@ -70,6 +74,16 @@ export const profileScreens: readonly Screen[] = [
       done: DONE.theme,
       theme: theme === 'system' ? null : theme,
     }),
+  }),
+  userScreen({
+    method: 'POST',
+    path: `${PROFILE}/time-zone`,
+    name: 'changeTimeZone',
+    form: TimeZoneForm,
+    run: (_ctx, { form: { timeZone } }): View => {
+      if (!timeZones().includes(timeZone)) refuse('bad_request', 'Invalid request: `timeZone` must be one of the list.')
+      return { redirectTo: PROFILE, done: DONE.timeZone, timeZone: timeZone === 'UTC' ? null : timeZone }
+    },
   }),
   userScreen({
     method: 'POST',
@@ -129,7 +143,7 @@ async function showProfile(ctx: UserPageCtx, error?: FormError) {
       body: html`<div class="head"><h1>Your account</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${PROFILE}">
-<h2>Profile</h2>
+${cardTitle('Profile', 'Other members see your name.')}
 ${editFields(
   ctx,
   ofEmail ? undefined : error,
@@ -140,18 +154,27 @@ ${field('username', 'Username', { value: row.slug, required: true, error, hint: 
 )}
 <p class="line"><button class="btn primary">Save</button></p>
 </form>
-<section class="card in stack"><h2>Email</h2>
+<section class="card in stack">${cardTitle('Email', 'You sign in with it, and Berth sends email to it.')}
 <p>${row.email ?? 'None'}</p>
 ${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? error : undefined)}
 </section>
 <form class="card in stack form" method="post" action="${PROFILE}/theme" data-turbo="false">
-${csrfFields(ctx)}<h2>Appearance</h2>
-${select('theme', 'Theme of this browser', THEMES, { value: ctx.theme ?? 'system' })}
+${cardTitle('Appearance', 'Of this browser.')}
+${csrfFields(ctx)}${select('theme', 'Theme', THEMES, { value: ctx.theme ?? 'system' })}
 <p class="line"><button class="btn">Change theme</button></p></form>
-<section class="card in stack"><h2>Account</h2><dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
+${timeZoneForm(ctx)}
+<section class="card in stack">${cardTitle('Account')}<dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
 <p><a href="/invitations">Team invitations</a></p></section>`,
     },
   )
+}
+
+function timeZoneForm(ctx: UserPageCtx) {
+  const zones = timeZones().map((one): Choice => [one, one.replaceAll('_', ' ')])
+  return html`<form class="card in stack form" method="post" action="${PROFILE}/time-zone" data-turbo="false">
+${cardTitle('Time zone', 'Of exact times in this browser. Schedules and days of filters stay in UTC.')}
+${csrfFields(ctx)}${select('timeZone', 'Time zone', zones, { value: ctx.timeZone ?? 'UTC' })}
+<p class="line"><button class="btn">Change time zone</button></p></form>`
 }
 
 function emailForm(ctx: UserPageCtx, error: FormError | undefined) {

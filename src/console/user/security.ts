@@ -13,10 +13,11 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { field, formErrorNotice, formErrorOf } from '../action.ts'
-import { button } from '../controls.ts'
+import { button, cardTitle } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { consolePage, personPath } from '../frame.ts'
+import { browserName } from '../names/browsers.ts'
 import { relativeTime } from '../time.ts'
 
 const SECURITY = personPath('security')
@@ -92,7 +93,7 @@ async function showSecurity(ctx: UserPageCtx, error?: FormError) {
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${SECURITY}/password">
 ${csrfFields(ctx)}
-<h2>Change password</h2>
+${cardTitle('Change password', 'All other sessions end.')}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
 ${field('password', 'Current password', { type: 'password', required: true, error, attributes: html` autocomplete="current-password" maxlength="1024"` })}
 ${field('next', 'New password', { type: 'password', required: true, error, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${MIN_PASSWORD_LENGTH}"` })}
@@ -101,8 +102,8 @@ ${field('again', 'Confirm password', { type: 'password', required: true, error, 
 </form>
 ${
   identity &&
-  html`<h2>Single sign-on</h2>
-<p>Your account is linked to <strong>${identity.host}</strong>. Last confirmed ${relativeTime(identity.checkedAt, ctx.now)}. An operator can remove the link.</p>`
+  html`<section class="card in stack">${cardTitle('Single sign-on', 'An operator can remove the link.')}
+<p>Your account is linked to <strong>${identity.host}</strong>. Last confirmed ${relativeTime(identity.checkedAt, ctx.now)}.</p></section>`
 }
 <h2>Sessions</h2>
 <p class="soft">Browsers in which you are signed in. Sessions expire ${ctx.deps.config.sessions.lastMs / 86_400_000} days after sign-in. Operator sessions also expire after ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours without use.</p>
@@ -115,30 +116,10 @@ ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign ou
 function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
   const row = (one: OwnSession) => {
     const here = one.hash === ctx.user.sessionHash
-    const where = browserOf(one.agent)
+    const where = browserName(one.agent) ?? (one.agent?.slice(0, 40) || 'Unknown browser')
     return html`<tr><td>${where}${here && html` <span class="badge">This browser</span>`}</td><td>${one.address ?? html`<span class="soft">Not recorded</span>`}</td>
 <td>${relativeTime(one.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(one.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
   return dataTable('Sessions', ['Browser', 'IP address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
-}
-
-/** TABLE Browsers and systems: marks in user agents, the more specific first. */
-const BROWSERS = { 'Edg/': 'Edge', 'OPR/': 'Opera', 'Firefox/': 'Firefox', 'Chrome/': 'Chrome', 'Safari/': 'Safari' }
-const SYSTEMS = {
-  Android: 'Android',
-  iPhone: 'iPhone',
-  iPad: 'iPad',
-  Windows: 'Windows',
-  'Mac OS': 'macOS',
-  Linux: 'Linux',
-}
-
-/** Such as `Firefox on Linux`. Unknown browsers show their user agent. */
-function browserOf(agent: string | null): string {
-  const nameIn = (table: Record<string, string>) => Object.entries(table).find(([mark]) => agent?.includes(mark))?.[1]
-  const browser = nameIn(BROWSERS)
-  const system = nameIn(SYSTEMS)
-  if (browser === undefined) return agent?.slice(0, 40) || 'Unknown browser'
-  return system === undefined ? browser : `${browser} on ${system}`
 }

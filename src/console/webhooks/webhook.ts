@@ -21,7 +21,7 @@ import {
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { button, confirmedButton, countOf, dangerCard, paginationLinks } from '../controls.ts'
+import { button, cardTitle, confirmedButton, countOf, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
@@ -198,9 +198,9 @@ ${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become
 }
 
 function rangeForm(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
-  return html`<section class="card in stack"><h2>Resend deliveries</h2>
+  return html`<section class="card in stack">${cardTitle('Resend deliveries', 'Up to 100 of them, oldest first.')}
 <form class="stack" method="post" action="${path}/replay">${csrfFields(ctx)}
-${field('hours', 'Hours back', { type: 'number', value: 24, error, required: true, hint: 'Resends up to 100 deliveries, oldest first.', attributes: html` min="1" max="720" step="1"` })}
+${field('hours', 'Hours back', { type: 'number', value: 24, error, required: true, attributes: html` min="1" max="720" step="1"` })}
 ${select(
   'status',
   'Status',

@@ -225,7 +225,7 @@ type CoreTables = {
   rate_limit: { name: string; owner: string; ends_at: number; used: number; granted: number }
   /** The size of the database on a day, `2026-11-22` in UTC. */
   store_size: { day: string; bytes: number }
-  /** A fact about the database itself. */
+  /** A fact about the database itself, or a step of the setup that an operator acknowledged. */
   fact: { name: string; value: string }
 }
 

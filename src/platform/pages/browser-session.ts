@@ -29,6 +29,8 @@ export type BrowserSession = {
   /** Slug of the account that this browser had open last. */
   account?: string | undefined
   theme?: Theme
+  /** Undefined: UTC. */
+  timeZone?: string | undefined
   /** A sentence for the next page, signed (done.ts). */
   done?: string | undefined
   address: string
@@ -43,7 +45,7 @@ export async function readBrowserSession(
   now: number,
 ): Promise<BrowserSession> {
   const where = whereOf(deps, request)
-  const { session, visit, account, done, theme } = readCookies(request.raw.rawHeaders, deps.origin())
+  const { session, visit, account, done, theme, timeZone } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findSessionUser(deps.db.read, session, now)
   if (visitor !== undefined) {
     deps.lastSeen.record(visitor.userId, now)
@@ -60,6 +62,7 @@ export async function readBrowserSession(
       account,
       done,
       theme,
+      timeZone,
       ...where,
     }
   }

@@ -1,4 +1,4 @@
-/** The cookies of the pages: of signed-in users, of anonymous sessions, the account that a browser had open last, what its last form changed, and its theme. */
+/** The cookies of the pages: of signed-in users, of anonymous sessions, the account that a browser had open last, what its last form changed, its theme and its time zone. */
 import { createHmac } from 'node:crypto'
 import { singleHeader } from '../http/parse-request.ts'
 
@@ -13,22 +13,26 @@ export type Theme = 'light' | 'dark' | undefined
 
 /**
  * Secrets of a browser: of its session, and of the forms of an anonymous session. `account`: the slug of the account that it had open last. `done`: a
- * sentence for the next page (done.ts).
+ * sentence for the next page (done.ts). `timeZone`: a known one; undefined: UTC.
  */
-export type BrowserCookies = Record<'session' | 'visit' | 'account' | 'done', string | undefined> & { theme: Theme }
+export type BrowserCookies = Record<'session' | 'visit' | 'account' | 'done' | 'timeZone', string | undefined> & {
+  theme: Theme
+}
 
 const SESSION = 'berth_session'
 const VISIT = 'berth_visit'
 const ACCOUNT = 'berth_account'
 const THEME = 'berth_theme'
+const TIME_ZONE = 'berth_time_zone'
 const DONE = 'berth_done'
 /** The next page, and reloads by its script meanwhile, show the sentence. */
 const DONE_SECONDS = 15
 /** Browsers keep no cookie longer. */
-const THEME_SECONDS = 400 * 24 * 3600
+const CHOICE_SECONDS = 400 * 24 * 3600
 const SECRET_VALUE = /^(\w{43})[ \t]*$/
 const SLUG_VALUE = /^([\w.-]{1,100})[ \t]*$/
 const THEME_VALUE = /^(light|dark)[ \t]*$/
+const TIME_ZONE_VALUE = /^([\w+/-]{1,64})[ \t]*$/
 const DONE_VALUE = /^([\w-]{1,1600}\.[\w-]{43})[ \t]*$/
 
 /**
@@ -56,18 +60,27 @@ export function readCookies(rawHeaders: readonly string[], origin: string): Brow
     const matches = pairs.filter((pair) => pair.name === cookieName(name, origin))
     return matches.length === 1 ? form.exec(matches[0]!.value)?.[1] : undefined
   }
+  const timeZone = cookieIn(TIME_ZONE, TIME_ZONE_VALUE)
   return {
     session: cookieIn(SESSION, SECRET_VALUE),
     visit: cookieIn(VISIT, SECRET_VALUE),
     account: cookieIn(ACCOUNT, SLUG_VALUE),
     done: cookieIn(DONE, DONE_VALUE),
     theme: cookieIn(THEME, THEME_VALUE) as Theme,
+    timeZone: timeZone !== undefined && known.has(timeZone) ? timeZone : undefined,
   }
+}
+
+const known: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
+
+/** Returns the names of all time zones, UTC first. Formatting throws for others. */
+export function timeZones(): string[] {
+  return [...known]
 }
 
 /** Returns the `Set-Cookie` headers with the longest lifetime of a session; null deletes a cookie, undefined keeps it. */
 export function writeCookies(
-  cookies: { [name in 'session' | 'visit' | 'theme']?: string | null | undefined } & {
+  cookies: { [name in 'session' | 'visit' | 'theme' | 'timeZone']?: string | null | undefined } & {
     [name in 'account' | 'done']?: string | undefined
   },
   origin: string,
@@ -85,7 +98,8 @@ export function writeCookies(
     ...line(SESSION, cookies.session),
     ...line(VISIT, cookies.visit),
     ...line(ACCOUNT, cookies.account),
-    ...line(THEME, cookies.theme, THEME_SECONDS),
+    ...line(THEME, cookies.theme, CHOICE_SECONDS),
+    ...line(TIME_ZONE, cookies.timeZone, CHOICE_SECONDS),
     ...line(DONE, cookies.done, DONE_SECONDS),
   ]
 }

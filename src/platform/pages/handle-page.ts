@@ -207,28 +207,27 @@ function readingFor(deps: Deps, guest: BrowserSession, now: number): PageCtx {
 function contextFor(
   deps: Deps,
   db: Queries,
-  { user, csrfToken, address, agent, account, theme }: BrowserSession,
+  { user, csrfToken, address, agent, account, theme, timeZone }: BrowserSession,
 ): Omit<PageCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: user?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, user, csrfToken, submissionId: randomText(16), address, agent, lastAccount: account, theme }
+  const submissionId = randomText(16)
+  return { actor, db, deps, user, csrfToken, submissionId, address, agent, lastAccount: account, theme, timeZone }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {
-  return {
-    params: readParams(request.params as Params),
-    query: readQuery(screen.query, splitQuery(request.originalUrl)),
-    form,
-    url: request.originalUrl,
-  }
+  const { originalUrl: url } = request
+  const query = readQuery(screen.query, splitQuery(url))
+  return { params: readParams(request.params as Params), query, form, url }
 }
 
 /** `stamp`: time of rendering, if the page has live updates. */
 function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
-  const { session, theme } = result
+  const { session, theme, timeZone } = result
   const visit = typeof session === 'string' ? null : (result.anonymousSession ?? guest.newVisit)
   const account = 'title' in result && result.account !== guest.account ? result.account : undefined
   const done = doneCookie(result, guest)
-  const cookies = writeCookies({ session, visit, account, done, theme }, deps.origin(), deps.config.sessions.lastMs)
+  const chosen = { session, visit, account, done, theme, timeZone }
+  const cookies = writeCookies(chosen, deps.origin(), deps.config.sessions.lastMs)
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
     ...pageHeaders('title' in result ? result : undefined, nonce),

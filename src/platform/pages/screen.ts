@@ -31,6 +31,8 @@ export type PageCtx = OperatorCtx & {
   /** Slug of the account that this browser had open last; not checked. */
   lastAccount: string | undefined
   theme: Theme
+  /** Of exact times; undefined: UTC. */
+  timeZone: string | undefined
   /** CSRF token of this session: `csrfFields`. */
   csrfToken: string
   /** Identifies duplicate submissions of the forms of this page; new per rendered page. */
@@ -63,6 +65,8 @@ export type View = (Page | Redirect | { download: Download } | { events: Readabl
   session?: string | null
   /** The theme that a user chose; null: that of the system. */
   theme?: Exclude<Theme, undefined> | null
+  /** The time zone that a user chose; null: UTC. */
+  timeZone?: string | null
   /** New secret of an anonymous session. */
   anonymousSession?: string
   /** The audit entry of a change, with its actor; none without a change. `fields`: the changed ones, if not all of the form. */

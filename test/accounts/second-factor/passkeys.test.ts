@@ -122,6 +122,35 @@ onBothEngines(
   HTTPS,
 )
 
+const MAC = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36'
+
+onBothEngines(
+  'a new passkey has the name of the browser, and a number where that is taken; a row has its forms',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const nameFor = async (agent: string) =>
+      /id="passkey-name" name="name" value="([^"]*)"/.exec(
+        (await client.get(FACTORS, { 'user-agent': agent })).text,
+      )?.[1]
+    assert.equal(await nameFor(MAC), 'Chrome on macOS')
+    assert.equal(await nameFor('curl/8'), 'Passkey')
+    assert.equal(await nameFor(`${'x'.repeat(600)} Chrome/1 Linux`), 'Passkey', 'only the first characters count')
+    await register(client, 'Chrome on macOS')
+    assert.equal(await nameFor(MAC), 'Chrome on macOS 2')
+    await register(client, 'Chrome on macOS 3')
+    assert.equal(await nameFor(MAC), 'Chrome on macOS 2')
+    await register(client, 'Chrome on macOS 2')
+    assert.equal(await nameFor(MAC), 'Chrome on macOS 4')
+    const [row = ''] = /<li class="row">.*?<\/li>/s.exec((await client.get(FACTORS)).text) ?? []
+    assert.match(
+      row,
+      /<strong>Chrome on macOS<\/strong><p class="soft small">Added <time[^>]*>just now<\/time>, not used yet/,
+    )
+    assert.match(row, /<details class="twice"><summary class="btn small" aria-label="Remove Chrome on macOS…">Remove…/)
+  },
+  HTTPS,
+)
+
 onBothEngines(
   'a page asks for nothing that reveals who has a passkey, and stores nothing for those who only look',
   async (world) => {

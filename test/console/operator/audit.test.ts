@@ -17,7 +17,7 @@ onBothEngines('operations are chosen by their sentences, and lines say their exa
   assert.match(chosen, /<option value="createProject" selected>/)
   assert.match(
     chosen,
-    /<td data-label="When"><time[^>]*>just now<\/time><br><span class="soft small">\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</,
+    /<td data-label="When"><time[^>]*>just now<\/time><br><span class="soft small"><time[^>]*>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</,
   )
   assert.match((await client.get(`${AUDIT}?type=gone`)).text, /<option value="gone" selected>gone</)
 })

@@ -9,8 +9,8 @@ export const operatorSteps: Steps = {
   async 'the operator makes a backup'({ tour }) {
     await tour.go(OPERATOR)
     await tour.look('operator')
-    if (tour.script) await tour.page.locator('.note turbo-frame .state').waitFor()
-    await tour.follow('View checks')
+    if (tour.script) await tour.page.locator('#health-open .state').waitFor()
+    await tour.follow('All checks')
     await tour.page.getByRole('heading', { name: 'Health' }).waitFor()
     if (!tour.script) await tour.follow('Run checks')
     await tour.page.getByText('checks passed').waitFor()

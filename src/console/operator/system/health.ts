@@ -43,13 +43,17 @@ export const healthScreens: readonly Screen[] = [
   }),
 ]
 
-/** TABLE Findings: color and label. */
-const LOOKS = { well: ['good', 'OK'], worry: ['warn', 'Warning'], wrong: ['bad', 'Error'] } as const
+/** TABLE Findings: color, label and shape. */
+const LOOKS = {
+  well: ['good', 'OK', 'ready'],
+  worry: ['warn', 'Warning', 'warning'],
+  wrong: ['bad', 'Error', 'failed'],
+} as const
 
 type Finding = Static<typeof Health>['findings'][number]
 
-/** Frame with the overall state, which the overview embeds. */
-export const STATE_FRAME = 'health-state'
+/** Frame with the state and what is not in order, which the overview embeds. */
+export const OPEN_FRAME = 'health-open'
 /** Frame with all findings, which the health page embeds. */
 const CHECKS_FRAME = 'health-checks'
 
@@ -70,26 +74,46 @@ async function showChecks(ctx: ConsoleCtx): Promise<Page> {
     title: 'Health checks',
     body: html`${heading('Health checks')}
 <turbo-frame id="${CHECKS_FRAME}">
-<p><turbo-frame id="${STATE_FRAME}">${stateOf(findings)}</turbo-frame></p>
-${open.length > 0 && findingSheet('Warnings and errors', open)}
-${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} passed</summary>${findingSheet('Passed', well)}</details>`}
+<turbo-frame id="${OPEN_FRAME}"><p>${stateOf(findings)}</p>
+${open.length > 0 && html`<ul class="card rows">${open.map(openFinding)}</ul>`}</turbo-frame>
+${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} passed</summary>${passed(well)}</details>`}
 </turbo-frame>`,
   })
 }
 
-function findingSheet(caption: string, findings: readonly Finding[]): Html {
-  const rows = findings.map(({ about, is, found, advice }) => {
-    const [look, word] = LOOKS[is]
-    return html`<tr><td>${about}</td><td>${state(look, word)}</td><td>${withInlineCode(found)}${advice && showAdvice(advice)}</td></tr>`
-  })
-  return dataTable(caption, ['Check', 'State', 'Result'], rows)
+/** TABLE Pages on which to act, by check. */
+const PAGES_OF_CHECKS: Readonly<Record<string, readonly [path: string, words: string]>> = {
+  backups: [operatorPath('backups'), 'Backups'],
+  keyring: [operatorPath('keys'), 'Keys'],
+  'keyring copy': [operatorPath('keys'), 'Keys'],
+  builds: [operatorPath('runners'), 'Runners'],
+}
+
+function openFinding({ about, is, found, advice }: Finding): Html {
+  const [look, word, shape] = LOOKS[is]
+  const page = PAGES_OF_CHECKS[about]
+  return html`<li class="row"><div class="grow any"><p class="line"><b>${capitalized(about)}</b>${state(look, word, shape)}</p>
+<p>${withInlineCode(`${capitalized(found)}.`)}</p>${advice && html`<div class="soft">${showAdvice(capitalized(advice))}</div>`}</div>${page && html`<a class="btn small" href="${page[0]}" data-turbo-frame="_top">${page[1]}</a>`}</li>`
+}
+
+/** Commands and names stay as they are typed. */
+function capitalized(text: string): string {
+  return /^(?!berth |ch(?:mod|own) )[a-z]+(?:[ ,:]|$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
+}
+
+function passed(findings: readonly Finding[]): Html {
+  const rows = findings.map(
+    ({ about, found }) =>
+      html`<tr><td>${about}</td><td>${state(...LOOKS.well)}</td><td>${withInlineCode(found)}</td></tr>`,
+  )
+  return dataTable('Passed', ['Check', 'State', 'Result'], rows)
 }
 
 /** The worst finding decides. */
 function stateOf(findings: readonly Finding[]): Html {
   const worries = findings.filter(({ is }) => is === 'worry').length
   if (findings.some(({ is }) => is === 'wrong')) return state('bad', 'Errors found')
-  if (worries > 0) return state('warn', countOf(worries, 'warning'))
+  if (worries > 0) return state('warn', countOf(worries, 'warning'), 'warning')
   return state('good', 'All checks passed')
 }
 

@@ -8,6 +8,7 @@ import { Type } from '../../../platform/schema/builder.ts'
 import type { Deployment } from '../../../projects/deployments/schema.ts'
 import { filterForm } from '../../controls.ts'
 import { type Choice, select } from '../../fields.ts'
+import { clockTime } from '../../time.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 export const LogFilters = Type.Object({ level: Text, text: Text })
@@ -56,5 +57,5 @@ function linesOf({ timestamp, statusCode, requestMethod, requestPath, logs }: Re
 }
 
 function line(look: string, first: string, timestamp: string, text: string): Html {
-  return html`<li${look !== '' && html` class="${look}"`}><span>${first}</span><time datetime="${timestamp}" title="${timestamp}">${timestamp.slice(11, 19)}</time><span>${text}</span></li>`
+  return html`<li${look !== '' && html` class="${look}"`}><span>${first}</span>${clockTime(Date.parse(timestamp))}<span>${text}</span></li>`
 }

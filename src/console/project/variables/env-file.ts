@@ -16,7 +16,7 @@ import { Type } from '../../../platform/schema/builder.ts'
 import type { ImportAnswer } from '../../../projects/env-files/schema.ts'
 import { READERS } from '../../../readers.ts'
 import { action, formErrorNotice, formErrorOf } from '../../action.ts'
-import { countOf } from '../../controls.ts'
+import { cardTitle, countOf } from '../../controls.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
@@ -175,7 +175,7 @@ ${formErrorNotice(error)}
 <div class="grid">
 ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('Unchanged', plan.unchanged)}${plan.skipped && keys('Skipped (set by the platform)', plan.skipped)}
 </div>
-<form class="card in stack form" method="post" action="${url}" data-turbo="false">
+<form class="card in stack form" method="post" action="${url}" data-turbo="false">${cardTitle('Apply', 'Deployments that exist keep what they have.')}
 ${csrfFields(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
 <p class="line">${changes > 0 && applyButton(changes, plan.removed.length)}<button class="btn" name="step" value="plan">Refresh</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 <details><summary>Edit</summary>

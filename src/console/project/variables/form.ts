@@ -12,7 +12,7 @@ import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvVar } from '../../../projects/env/schema.ts'
 import { action, field, formErrorNotice } from '../../action.ts'
-import { confirmedButton, dangerCard } from '../../controls.ts'
+import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
@@ -155,7 +155,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
       within: [],
       body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
 ${formErrorNotice(error)}
-<form class="card in stack form" method="post" action="${url}">
+<form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(ctx, error, (error) => inputs(variable, choices, error))}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
