@@ -39,6 +39,7 @@ export const setupRoutes = [
     summary: 'List what to set up before users come, and what of it is done',
     tag,
     run: showSetup,
+    list: { rows: 20, rowBytes: 1024 },
     status: 200,
     reply: Setup,
   }),

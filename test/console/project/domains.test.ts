@@ -208,7 +208,7 @@ onBothEngines(
     const day = new Date(checkedUntil!).toISOString().slice(0, 10)
     assert.match(
       (await first.get(`${PATH}/${name}`)).text,
-      new RegExp(`Berth checks automatically until ${day} [\\d:]+ UTC`),
+      new RegExp(`Berth checks automatically until <time [^>]*>${day} [\\d:]+ UTC`),
     )
     world.deps.clock.set(checkedUntil! + 1)
     const client = await openSignedInClient(world)
