@@ -63,7 +63,7 @@ onBothEngines(
         for (const line of [seen.headers['set-cookie'] ?? []].flat())
           assert.match(
             String(line),
-            /^__Host-berth_(session|visit)=\w*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
+            /^__Host-berth_(session|visit|account|done|theme|time_zone)=[\w.-]*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
             about,
           )
       }
