@@ -139,7 +139,7 @@ async function contentOf({ call, credentials }: World): Promise<unknown> {
 type Listed = Record<'environments' | 'envs' | 'domains' | 'drains', { id: string; slug: string }[]>
 
 const OWN =
-  /^(id|accountId|ownerId|teamId|projectId|createdAt|updatedAt|enabledAt|createdBy|updatedBy|pausedAt|pausedBy|verification|version|env|repoOwnerId|deployHooks|passwordProtection)$/
+  /^(id|accountId|ownerId|teamId|projectId|createdAt|updatedAt|checkedUntil|enabledAt|createdBy|updatedBy|pausedAt|pausedBy|verification|version|env|repoOwnerId|deployHooks|passwordProtection)$/
 
 /** Ids become the names of what they are of. */
 function deleteOwn(value: unknown, names: Map<string, string>): unknown {
