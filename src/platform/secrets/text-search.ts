@@ -7,7 +7,7 @@ const ROOT = 0
 const NONE = -1
 
 /**
- * Builds a search for these words, none of which is empty. It returns the parts of a text that belong to a word, in their order; parts that touch
+ * Builds a search for these words, which are not empty. It returns the parts of a text that belong to a word, in their order; parts that touch
  * each other are one. Takes some 30 bytes for each character of the words.
  */
 export function createSearch(words: readonly string[]): (text: string) => Found[] {

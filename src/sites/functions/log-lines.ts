@@ -11,7 +11,7 @@ const MAX_HELD = 8 * MAX_LINE
 const CHARACTERS_OF_LINE = 64
 const ID = /^[\w:-]{0,100}$/
 
-/** Returns what so much text with so many lines costs. Pure. */
+/** Returns the units of a text by its characters and lines. Pure. */
 export function unitsOf(lines: number, characters: number): number {
   return lines + characters / CHARACTERS_OF_LINE
 }

@@ -65,7 +65,7 @@ onBothEngines(
   LOCAL,
 )
 
-/** Writes the event's delivery for an installation so many times more, as that many events would. */
+/** Writes the event's delivery for an installation `count` more times, as that many events would. */
 async function multiply(world: World, installationId: string, count: number): Promise<void> {
   const { db, clock } = world.deps
   const first = await db.read
