@@ -47,7 +47,7 @@ function stateOf({ outcome, acknowledged }: { outcome: Outcome; acknowledged: nu
   return json(200, state)
 }
 
-/** Ends a build, once: a repeated report is answered as the first one was, and changes nothing. So does that of a lost lease, with 409. */
+/** Ends a build, once: a repeated report gets the answer of the first one, and changes nothing. A report for a lost lease gets 409. */
 export async function answerFinish(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {
   const body = await readJson(request, Finish, 'finish')
   if ('answer' in body) {
