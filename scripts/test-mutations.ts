@@ -1,5 +1,5 @@
 /**
- * `npm run test:mutations -- [--sample N] [--seed S] [--since REF] [--area FOLDER] [--minutes M] [--resume] [--no-record]`: whether the tests
+ * `npm run test:mutations -- [--sample N] [--seed S] [--since REF] [--area FOLDER] [--minutes M] [--seconds S] [--resume] [--no-record]`: whether the tests
  * notice when a line of src is changed. Ends with 1 where a mutant survives that `scripts/mutations/kept.json` does not name. docs/testing.md.
  */
 import { spawnSync } from 'node:child_process'
@@ -27,17 +27,19 @@ const { values } = parseArgs({
     since: { type: 'string' },
     area: { type: 'string' },
     minutes: { type: 'string' },
+    seconds: { type: 'string' },
     resume: { type: 'boolean', default: false },
     'no-record': { type: 'boolean', default: false },
   },
 })
-const number = (name: 'sample' | 'seed' | 'minutes', otherwise: number) => {
+const number = (name: 'sample' | 'seed' | 'minutes' | 'seconds', otherwise: number) => {
   const value = Number(values[name] ?? otherwise)
   if (Number.isNaN(value)) refuse(`--${name} takes a number, not ${values[name]}`)
   return value
 }
 const [seed, minutes] = [number('seed', 1), number('minutes', Number.POSITIVE_INFINITY)]
 const sample = number('sample', Number.POSITIVE_INFINITY)
+const seconds = number('seconds', Number.POSITIVE_INFINITY)
 const area = values.area
 if (area !== undefined && (!area.startsWith('src') || !existsSync(join(root, area))))
   refuse(`--area takes a folder or a file of src, such as src/projects/env, not ${area}`)
@@ -69,7 +71,8 @@ const results = openResults(root, join(folder, 'results.jsonl'), !values.resume)
 const print = (line: string) => console.log(line)
 const map = openMap(root)
 if (map.entries.size === 0) refuse('nothing says which tests execute what: npm test -- --coverage records it')
-const done = await runMutants({ root, folder, mutants, map, results, sample, until, moreMs: MORE_MS, print })
+const limits = { sample, until, seconds, moreMs: MORE_MS }
+const done = await runMutants({ root, folder, mutants, map, results, ...limits, print })
 const { text, survivors } = summaryOf(done, readKept())
 console.log(`\n${text}`)
 console.log(`judged ${done.length} of ${mutants.length}${Date.now() >= until ? `: the ${minutes} minutes are up` : ''}`)

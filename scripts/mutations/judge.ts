@@ -1,7 +1,7 @@
 /** What the tests say of one mutant. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CoverageMap } from '../test/coverage/covering.ts'
+import { affordable, type CoverageMap } from '../test/coverage/covering.ts'
 import type { Lane } from './lane.ts'
 import { type Mutant, mutate } from './mutants.ts'
 import type { Result, Results } from './results.ts'
@@ -10,17 +10,28 @@ import type { Result, Results } from './results.ts'
 const TIMES_AS_LONG = 5
 export const MORE_MS = 60_000
 
-/** Judges a mutant in a lane: the test files that execute its line run until one fails. */
+/** Judges a mutant in a lane: the test files that are asked of it run until one fails. */
 export type Judge = (lane: Lane, mutant: Mutant) => Promise<Result>
 
 /**
- * A judge by this map. `moreMs`: what a file may take beyond five times what it took then. A test file kills only if it passes without the mutant: the first time that one kills, it runs again over the
+ * The test files that are asked of a mutant: the likeliest of those that execute its line, as many as took `seconds` together when they were
+ * recorded, and one in any case.
+ */
+export function askedOf(map: CoverageMap, { file, line }: Mutant, seconds: number): string[] {
+  const { tests } = map.covering(file, [line])
+  const asked = affordable(map, tests, seconds)
+  return asked.length === 0 ? tests.slice(0, 1) : asked
+}
+
+/**
+ * A judge by this map. `seconds`: of askedOf. `moreMs`: what a file may take beyond five times what it took then. A test file kills only if it passes without the mutant: the first time that one kills, it runs again over the
  * sources as they are. One that fails then is named by `print`, and asked no more.
  */
 export function judgeBy(
   root: string,
   map: CoverageMap,
   results: Results,
+  seconds: number,
   moreMs: number,
   print: (line: string) => void,
 ): Judge {
@@ -40,7 +51,7 @@ export function judgeBy(
   }
 
   return async (lane, mutant) => {
-    const { tests } = map.covering(mutant.file, [mutant.line])
+    const tests = askedOf(map, mutant, seconds)
     if (tests.length === 0) return results.keep(mutant, { outcome: 'not covered', because: '', tests })
     const text = mutate(readFileSync(join(root, mutant.file), 'utf8'), mutant)
     let left = tests

@@ -2,7 +2,7 @@
 import { globalSetup, globalTeardown } from '../../test/support/postgres.ts'
 import type { CoverageMap } from '../test/coverage/covering.ts'
 import { type Errors, openTypes, refuseByTypes } from './compile.ts'
-import { type Judge, judgeBy } from './judge.ts'
+import { askedOf, type Judge, judgeBy } from './judge.ts'
 import { type Lane, openLane } from './lane.ts'
 import type { Mutant } from './mutants.ts'
 import { diffOf } from './report.ts'
@@ -24,6 +24,8 @@ export type Wanted = {
   sample: number
   /** When the run ends, as `Date.now()`; what is being judged then is given up. */
   until: number
+  /** How long the test files of one mutant may take together, by what they took when they were recorded. */
+  seconds: number
   /** What a test file may take beyond five times what it took when it was recorded. */
   moreMs: number
   print(line: string): void
@@ -59,7 +61,7 @@ export async function runMutants(wanted: Wanted): Promise<Result[]> {
   }
   try {
     for (let at = 1; at <= LANES; at++) lanes.push(await openLane(root, folder, `lane-${at}`, giveUp))
-    const judge = judgeBy(root, wanted.map, wanted.results, wanted.moreMs, print)
+    const judge = judgeBy(root, wanted.map, wanted.results, wanted.seconds, wanted.moreMs, print)
     const queue = [...wanted.mutants]
     let underWay = 0
     // A mutant that nothing kills takes minutes: the other lanes do not wait for it.
@@ -95,7 +97,7 @@ export async function runMutants(wanted: Wanted): Promise<Result[]> {
 
 /** Judges these mutants, and asks the types about them meanwhile: one that they refuse is judged no more, or was judged for nothing. */
 async function judgeBatch(
-  { root, map, results, print }: Wanted,
+  { root, map, results, seconds, print }: Wanted,
   batch: readonly Mutant[],
   types: Errors,
   lane: Lane,
@@ -105,7 +107,7 @@ async function judgeBatch(
 ): Promise<void> {
   const done = new Map<Mutant, Result>()
   for (const mutant of batch) {
-    const found = results.find(mutant, map.covering(mutant.file, [mutant.line]).tests)
+    const found = results.find(mutant, askedOf(map, mutant, seconds))
     if (found !== undefined) done.set(mutant, found)
   }
   const left = batch.filter((mutant) => !done.has(mutant))

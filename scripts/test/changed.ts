@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { changedLines } from './coverage/changes.ts'
-import { type CoverageMap, openMap } from './coverage/covering.ts'
+import { affordable, type CoverageMap, openMap } from './coverage/covering.ts'
 import { unrecorded } from './coverage/unrecorded.ts'
 import { filesOf } from './queue.ts'
 
@@ -11,10 +11,10 @@ const READ_SOURCES = ['citations', 'layout', 'style'].map((name) => `test/projec
 
 /**
  * Half of all tests execute a line that sets up a project. So the likeliest to notice are asked: of each changed line so many, and of each
- * changed source as many as take this share of the time of all tests, some 45 s where all take 9 minutes.
+ * changed source as many as take this share of the time of all tests, some 30 s where all take 9 minutes.
  */
 const OF_A_LINE = 2
-const OF_ALL_TIME = 1 / 12
+const OF_ALL_TIME = 1 / 18
 
 /** `changed`: the files that differ. `tests`: what is run for them. `unrecorded`: test files without coverage in the map. */
 export type Chosen = { changed: string[]; tests: string[]; unrecorded: string[] }
@@ -48,21 +48,12 @@ function testsOfSource(
   lines: ReadonlySet<number> | undefined,
 ): string[] {
   const ofLines = [...(lines ?? [])].flatMap((line) => map.covering(file, [line]).tests.slice(0, OF_A_LINE))
-  const found = affordable(map, lines === undefined ? map.executing(file) : map.covering(file, lines).tests)
+  const executing = lines === undefined ? map.executing(file) : map.covering(file, lines).tests
+  const allTime = [...map.entries.values()].reduce((sum, { seconds }) => sum + seconds, 0)
+  const found = affordable(map, executing, allTime * OF_ALL_TIME)
   const beside = all.filter((test) => dirname(test) === dirname(file).replace(/^src/, 'test'))
   const untold = beside.filter((test) => found.length === 0 || unknown.includes(test))
   return [...found, ...ofLines, ...untold, ...READ_SOURCES]
-}
-
-/** As many of the first as the time allows; one that is too long for it is passed over. */
-function affordable({ entries }: CoverageMap, tests: readonly string[]): string[] {
-  let left = OF_ALL_TIME * [...entries.values()].reduce((sum, { seconds }) => sum + seconds, 0)
-  return tests.filter((test) => {
-    const { seconds } = entries.get(test)!
-    if (seconds > left) return false
-    left -= seconds
-    return true
-  })
 }
 
 /** Whether a test imports the file, or says its name; tests of the project read every page. */

@@ -36,6 +36,6 @@ export const PARTS: readonly (Part & { what: string })[] = [
     'mutations',
     'whether the tests notice a change of the lines that changed since the last release',
     90,
-    ...['test:mutations', '--', '--since', 'release', '--minutes', '40', '--resume'],
+    ...['test:mutations', '--', '--since', 'release', '--minutes', '40', '--seconds', '60', '--resume'],
   ),
 ]

@@ -96,6 +96,17 @@ export function openMap(root: string, folder = coverageFolder(root)): CoverageMa
   }
 }
 
+/** Takes as many of the test files, in their order, as took these seconds together when they were recorded. One that is too long is left out. */
+export function affordable({ entries }: CoverageMap, tests: readonly string[], seconds: number): string[] {
+  let left = seconds
+  return tests.filter((test) => {
+    const took = entries.get(test)!.seconds
+    if (took > left) return false
+    left -= took
+    return true
+  })
+}
+
 /** How much likelier than any other a test file is that is called as the source, or as its folder. */
 function nearness(file: string, test: string): number {
   const [own, folder] = [file.split('/').at(-1)!.replace('.ts', ''), file.split('/').at(-2)!]

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { askedOf } from '../../../scripts/mutations/judge.ts'
+import type { Mutant } from '../../../scripts/mutations/mutants.ts'
 import { testsOfChange } from '../../../scripts/test/changed.ts'
 import { changedLines, hasCommit } from '../../../scripts/test/coverage/changes.ts'
 import { openMap } from '../../../scripts/test/coverage/covering.ts'
@@ -44,6 +46,20 @@ test('lines of a source that changed are followed; a test file that changed is r
   assert.deepEqual(openMap(folder).covering('src/limit.ts', [10]).tests, [])
   rmSync(join(folder, 'test/child.test.ts'))
   assert.deepEqual(openMap(folder).covering('src/limit.ts', [6]).tests, ['test/limit.test.ts'])
+})
+
+test('a mutant asks the likeliest test files that fit its seconds, and one in any case; a run with more seconds asks the rest', async (t) => {
+  const folder = program(t)
+  await record(t, folder, ['test/limit.test.ts', 'test/child.test.ts', 'test/even.test.ts'])
+  const map = openMap(folder)
+  const took = { 'test/limit.test.ts': 20, 'test/child.test.ts': 50, 'test/even.test.ts': 30 }
+  for (const [file, seconds] of Object.entries(took)) map.entries.get(file)!.seconds = seconds
+  const mutant = (line: number) => ({ file: 'src/limit.ts', line }) as Mutant
+  assert.deepEqual(askedOf(map, mutant(4), 70), ['test/limit.test.ts', 'test/child.test.ts'])
+  assert.deepEqual(askedOf(map, mutant(4), 69), ['test/limit.test.ts'])
+  assert.deepEqual(askedOf(map, mutant(4), 1), ['test/limit.test.ts'])
+  assert.deepEqual(askedOf(map, mutant(8), 1), ['test/even.test.ts'])
+  assert.deepEqual(askedOf(map, mutant(12), 70), [], 'no test executes it')
 })
 
 test('npm test -- --changed runs the tests that execute changed code, the changed tests, and the tests in the folder of a new source', async (t) => {

@@ -42,6 +42,7 @@ test('mutants are killed, survive, are not covered, do not compile or cannot be 
       results: openResults(folder, join(folder, '.cache/mutations/results.jsonl'), !resume),
       sample: 100,
       until: Number.POSITIVE_INFINITY,
+      seconds: Number.POSITIVE_INFINITY,
       moreMs: 5_000,
       print: (line) => said.push(line),
     })
@@ -77,6 +78,7 @@ test('a run ends when its time is up, also during a mutant, which does not count
     results: openResults(folder, join(folder, '.cache/mutations/results.jsonl'), true),
     sample: 100,
     until: Date.now() + 15_000,
+    seconds: Number.POSITIVE_INFINITY,
     // Without the end of the time, the mutant is judged longer than this test may take.
     moreMs: 3_600_000,
     print: (line) => said.push(line),
