@@ -9,6 +9,7 @@ import type { HashOwner } from '../../platform/adapters/hash-turns.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Schema } from '../../platform/db/schema.ts'
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
+import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import type { PageCtx } from '../../platform/pages/screen.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { canonicalPassword } from './passwords.ts'
@@ -24,6 +25,7 @@ const MAX_LOCK_MS = 24 * 3_600_000
 export type PasswordCheck = { userId: string; passwordHash: string | null; matches: boolean } | undefined
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
+type FailureCtx = Pick<OperatorCtx, 'db' | 'now' | 'deps' | 'actor'>
 
 /**
  * Checks a password of a sign-in. Consumes the address's limit first, so parallel tries cannot exceed it, and refunds it for a right or unchecked
@@ -71,7 +73,7 @@ export async function checkPassword(
  * Accepts a checked password unless the user is locked out or the password has changed; counts a failure. Returns the user's id; undefined for wrong,
  * locked and unknown alike. Resets the count only without a second factor, or codes could be guessed without limit.
  */
-export async function acceptPassword(ctx: DbCtx, checked: PasswordCheck): Promise<string | undefined> {
+export async function acceptPassword(ctx: FailureCtx, checked: PasswordCheck): Promise<string | undefined> {
   const admitted = checked?.matches ? await clearLock(ctx, checked) : undefined
   if (admitted === undefined) await countFailure(ctx, checked?.userId ?? UNKNOWN_USER)
   return admitted
@@ -128,7 +130,7 @@ export async function clearFailures({ db }: Pick<DbCtx, 'db'>, userId: string): 
 }
 
 /** Counts a wrong code after a right first factor. The user may have no password, when a link or the provider signed them in. */
-export async function countWrongCode(ctx: DbCtx, userId: string): Promise<void> {
+export async function countWrongCode(ctx: FailureCtx, userId: string): Promise<void> {
   await ctx.db
     .insertInto('sign_in')
     .values({ user_id: userId, password_hash: null, failures: 0, locked_until: null })
@@ -141,7 +143,7 @@ export async function countWrongCode(ctx: DbCtx, userId: string): Promise<void> 
  * Does not count attempts during a lockout, so an attacker cannot extend it forever. Nor wrong passwords of users without one, so an attacker cannot
  * lock their codes.
  */
-async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise<void> {
+async function countFailure(ctx: FailureCtx, userId: string, isCode = false): Promise<void> {
   const counted = await ctx.db
     .updateTable('sign_in')
     .set({ failures: sql`failures + 1` })
@@ -157,6 +159,21 @@ async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise
     .set({ locked_until: ctx.now + lockFor(counted.failures) })
     .where('user_id', '=', userId)
     .execute()
+  await auditLock(ctx, userId)
+}
+
+/** One entry for each lockout: an entry for each failure would let anyone fill the audit log. */
+function auditLock(ctx: FailureCtx, userId: string): Promise<void> {
+  return appendAuditEntry(ctx, {
+    stamp: ctx.deps.clock.stamp(),
+    account_id: null,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: null,
+    type: 'lockSignIn',
+    subject_id: userId,
+    fields_json: '[]',
+  })
 }
 
 /** Writes as much as for a known user, so that response times do not reveal who exists or is locked. */

@@ -129,6 +129,7 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   signInBySingleSignOn: 'signed in as % with single sign-on',
   useIdentityLink: 'linked % to the single sign-on provider',
   endIdentity: 'revoked the single sign-on of %: the provider removed the user',
+  lockSignIn: 'locked the sign-in of % after too many failures',
   signOut: 'signed out as %',
   confirmPassword: 'reauthenticated as %',
   welcome: 'set the first password of %',

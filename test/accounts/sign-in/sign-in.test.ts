@@ -1,7 +1,7 @@
 /** Users sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptPassword, checkPassword } from '../../../src/accounts/sign-in/sign-in.ts'
+import { acceptPassword, checkPassword, type PasswordCheck } from '../../../src/accounts/sign-in/sign-in.ts'
 import { DUMMY_HASH, hashPassword } from '../../../src/platform/adapters/argon2.ts'
 import { localPath } from '../../../src/platform/pages/local-path.ts'
 import { SCREENS } from '../../../src/screens.ts'
@@ -192,6 +192,12 @@ onBothEngines(
       .executeTakeFirstOrThrow()
     assert.equal(failures, 0)
     assert.equal(said.size, 1, 'one answer for all')
+    const entries = await world.deps.db.read.selectFrom('audit').selectAll().where('type', '=', 'lockSignIn').execute()
+    assert.deepEqual(
+      entries.map((entry) => [entry.actor_id, entry.subject_id]),
+      Array.from({ length: 3 }, () => ['anyone', world.credentials.userId]),
+      'one entry for each lock, none for a failure',
+    )
   },
 )
 
@@ -254,16 +260,19 @@ onBothEngines('a session that is brought twice counts as none: one of them may b
 onBothEngines('a password that is replaced after it was checked opens no session', async (world) => {
   const { userId } = world.credentials
   const { db, clock } = world.deps
+  const actor = { kind: 'user', id: 'anyone', tokenId: null } as const
+  const accept = (check: PasswordCheck) =>
+    db.write((tx) => acceptPassword({ db: tx, now: clock.now(), deps: world.deps, actor }, check))
   const check = (password: string) =>
     checkPassword({ db: db.read, deps: world.deps }, 'admin', password, { kind: 'stranger', owner: '192.0.2.1' })
   await seedPassword(world, userId)
   const checked = await check(PASSWORD)
   assert.equal(checked?.matches, true)
   await seedPassword(world, userId, 'another long password')
-  const admitted = await db.write((tx) => acceptPassword({ db: tx, now: clock.now() }, checked))
+  const admitted = await accept(checked)
   assert.equal(admitted, undefined)
   const again = await check('another long password')
-  assert.equal(await db.write((tx) => acceptPassword({ db: tx, now: clock.now() }, again)), userId)
+  assert.equal(await accept(again), userId)
 })
 
 onBothEngines('signing out ends the session on the server', async (world) => {
