@@ -46,9 +46,13 @@ if (missing.length > 0) {
 const began = performance.now()
 const first = run(named.length > 0 ? named : filesOf(root, long), FILES_AT_ONCE)
 const failed = failedFiles(first.files, first.outcome)
+// A process that is ended with 0 takes its files with it. With options of node's own there may be no outcome of a file.
+const lost = options.length > 0 ? [] : first.files.filter((file) => !first.outcome[file]?.isWhole)
+if (first.status === 0 && lost.length > 0) console.log(`\nno end was reported of ${lost.join(', ')}`)
+const status = lost.length > 0 ? 1 : first.status
 // Who names a file wants to see it fail.
 const isOnce = named.length > 0 && !asked.includes('--again')
-if (first.status === 0 || isOnce || !isWorthAgain(failed, first.outcome)) process.exit(first.status)
+if (status === 0 || isOnce || !isWorthAgain(failed, first.outcome)) process.exit(status)
 
 console.log(`\ntried once more, on their own: ${failed.join(', ')}\n`)
 const second = run(failed, 1)

@@ -90,6 +90,20 @@ test('a process that fails without a failed test reports what ended it, and whic
   }
 })
 
+test('a process that is ended with 0 in the midst of a file fails the run, and the file is named', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'quiet.test.mjs')
+  const wait = "test('two', () => new Promise((done) => setTimeout(done, 60_000)))"
+  writeFileSync(
+    file,
+    `import { test } from 'node:test'\ntest('one', () => {\nsetImmediate(() => process.exit(0))\n})\n${wait}\n`,
+  )
+  const ran = run(file)
+  assert.equal(ran.status, 1, ran.said)
+  assert.match(ran.said, /no end was reported of .*quiet\.test\.mjs/)
+})
+
 test('files that load the SDKs are taken by one process, and no process is begun that has nothing to take', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

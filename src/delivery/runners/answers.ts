@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from 'typebox'
+import { readShortBody } from '../../platform/verdict/short-body.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
 
@@ -45,7 +46,7 @@ export async function readJson<T extends TSchema>(
   schema: T,
   reader: keyof typeof MOST,
 ): Promise<{ value: Static<T> } | { answer: EdgeResponse }> {
-  const text = await readBody(request, MOST[reader])
+  const text = await readShortBody(request, MOST[reader])
   if (text === undefined) {
     return { answer: closing(fault(413, 'payload_too_large', `The body has more than ${MOST[reader]} bytes.`)) }
   }
@@ -64,22 +65,4 @@ export function parseBody<T extends TSchema>(text: string, schema: T): { value: 
   }
   if (check(value)) return { value: value as Static<T> }
   return { sentence: `The body is wrong: ${ajv.errorsText(check.errors, { dataVar: 'body' })}.` }
-}
-
-/** Undefined when it is too long. */
-function readBody(request: IncomingMessage, max: number): Promise<string | undefined> {
-  // An empty body has ended already.
-  if (request.readableEnded) return Promise.resolve('')
-  return new Promise((resolve) => {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    request.on('data', (piece: Buffer) => {
-      bytes += piece.length
-      if (bytes <= max) return void pieces.push(piece)
-      pieces.length = 0
-      resolve(undefined)
-    })
-    request.once('end', () => resolve(Buffer.concat(pieces).toString()))
-    request.once('close', () => resolve(''))
-  })
 }

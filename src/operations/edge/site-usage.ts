@@ -16,6 +16,7 @@ import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { runsFunctions } from '../../platform/settings/functions.ts'
 import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
+import { readShortBody } from '../../platform/verdict/short-body.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
 import { purgeByFunction } from '../../projects/projects/cache.ts'
@@ -78,7 +79,7 @@ async function take<R extends object>(
 ): Promise<EdgeResponse> {
   if (request.method !== 'POST')
     return { ...plain(405, `A report of ${what} is sent with POST.`), headers: { ...PLAIN, allow: 'POST' } }
-  const text = await readBody(request, max)
+  const text = await readShortBody(request, max)
   if (text === undefined) {
     const answer = plain(413, `A report of ${what} has at most ${max} bytes.`)
     return { ...answer, headers: { ...answer.headers, connection: 'close' } }
@@ -96,20 +97,4 @@ async function take<R extends object>(
     }
   }
   return plain(200, 'counted')
-}
-
-/** Undefined when it is too long. */
-function readBody(request: IncomingMessage, max: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    request.on('data', (piece: Buffer) => {
-      bytes += piece.length
-      if (bytes <= max) return void pieces.push(piece)
-      pieces.length = 0
-      resolve(undefined)
-    })
-    request.once('end', () => resolve(Buffer.concat(pieces).toString()))
-    request.once('close', () => resolve(''))
-  })
 }
