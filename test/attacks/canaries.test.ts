@@ -292,10 +292,13 @@ async function people(world: World, watched: (call: Call) => Call, pages: World,
 
 /** Sets the password, signs in, with a wrong one first, and looks at pages. */
 async function session(pages: World, link: string, keep: Keep): Promise<void> {
-  const browser = openClient(pages)
   const password = keep('the password of a user', fresh())
-  await browser.get(link)
-  assert.equal((await browser.post(link, { password, again: password })).status, 303)
+  const first = openClient(pages)
+  await first.get(link)
+  assert.equal((await first.post(link, { password, again: password })).status, 303)
+  const ofLink = first.cookies.get('berth_session') ?? ''
+  keep('the cookie of a session by a link', ofLink, /POST \/set-password/)
+  const browser = openClient(pages)
   await browser.get('/sign-in')
   const visit = keep('the cookie of a visitor', browser.cookies.get('berth_visit') ?? '', /\/(sign-in|set-password)/)
   const wrong = keep('a wrong password', fresh())

@@ -235,10 +235,15 @@ function outcomeOf({ principal, team }: Case): Outcome {
   return principal.without === 'stranger' ? 'stranger' : 'refused'
 }
 
+/** A request with a body may read alone. */
+function isRead({ method, reads = false }: Route): boolean {
+  return method === 'GET' || reads
+}
+
 /** What users own, or create, they may change. Tokens belong to each user. */
 function wouldWrite(one: Case): boolean {
   const outcome = outcomeOf(one)
-  if (one.route.method === 'GET' || one.addressing.names !== 'own') return false
+  if (isRead(one.route) || one.addressing.names !== 'own') return false
   if (outcome !== 'team' && outcome !== 'personal') return false
   return one.principal.writes || outcome === 'personal' || /\/user\/tokens/.test(one.route.path)
 }
@@ -294,7 +299,7 @@ async function judge(one: Case, ask: Ask, refusals: Map<string, string>, tally: 
   const isThere =
     addressing.names === 'own' && outcome === 'team' && (principal.seesWeb || !/idOrName|projectId/.test(route.path))
   if (isThere || !/:/.test(route.path) || (addressing.names === 'own' && personal)) {
-    if (route.method !== 'GET') assert.ok(answer.status === 403 || answer.status === 404, said)
+    if (!isRead(route)) assert.ok(answer.status === 403 || answer.status === 404, said)
     else if (principal.name === 'OWNER' && outcome === 'team') assert.equal(answer.status, 200, said)
     if (answer.status === 200) tally.reached++
     return

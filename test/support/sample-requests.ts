@@ -273,7 +273,6 @@ const QUERIES: Record<string, string> = {
   operatorDeleteUser: 'force=true',
   putProjectEnvFile: 'target=preview',
   exportProjectEnv: 'target=preview',
-  getDeploymentByUrl: 'url=web-1.apps.example.net',
   purgeEdgeCache: 'projectIdOrName=web',
   purgeDataCache: 'projectIdOrName=web',
   invalidateByTags: 'projectIdOrName=web',
@@ -323,7 +322,8 @@ export function sampleRequest(route: Route, samples: Samples, path: Record<strin
     ...path,
   }
   const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
-  const url = withQuery(filled, QUERIES[route.operationId] ?? '')
+  const byUrl = route.operationId === 'getDeploymentByUrl' ? `url=${named.idOrUrl}` : ''
+  const url = withQuery(filled, QUERIES[route.operationId] ?? byUrl)
   if (!route.body) return { method: route.method, url, body: undefined }
   if (route.auth === 'client') return { method: route.method, url, body: formOf(samples) }
   const body =

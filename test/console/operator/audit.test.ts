@@ -1,6 +1,7 @@
 /** The audit log of the operator: by operation and by day, with exact times, and as a file that can be verified. docs/operations.md: Audit log. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { appendAuditEntry } from '../../../src/platform/outbox/audit-chain.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -20,6 +21,25 @@ onBothEngines('operations are chosen by their sentences, and lines say their exa
     /<td data-label="When"><time[^>]*>just now<\/time><br><span class="soft small"><time[^>]*>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</,
   )
   assert.match((await client.get(`${AUDIT}?type=gone`)).text, /<option value="gone" selected>gone</)
+})
+
+onBothEngines('a line says who acted: a user by name, the operator token, and a timer with its kind', async (world) => {
+  const client = await openSignedInClient(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await world.operator('POST', '/operator/v1/users', { username: 'lena', email: 'lena@example.com' })
+  const { db, clock } = world.deps
+  const entry = { stamp: clock.stamp(), account_id: null, token_id: null, subject_id: null, fields_json: '[]' }
+  const timer = { ...entry, actor_kind: 'timer', actor_id: 'builds', type: 'endIdentity' }
+  await db.write((tx) => appendAuditEntry({ db: tx, deps: world.deps }, timer))
+  const who = async (type: string) => {
+    const { text } = await client.get(`${AUDIT}?type=${type}`)
+    return /<td data-label="Who">(.*?)<\/td>/.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '')
+  }
+  assert.deepEqual(await Promise.all(['createProject', 'operatorCreateUser', 'endIdentity'].map(who)), [
+    'admin',
+    'operator',
+    'timer builds',
+  ])
 })
 
 onBothEngines('a period holds both of its days, and a page of it links to older ones of it alone', async (world) => {
