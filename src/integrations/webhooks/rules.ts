@@ -26,18 +26,26 @@ function privateError(text: string): string | undefined {
     : undefined
 }
 
+function likelyEvents(unknown: string): string {
+  const near = WEBHOOK_EVENT_NAMES.filter((name) => groupOf(name) === groupOf(unknown))
+  if (near.length > 0) return `The events are ${near.join(', ')}.`
+  const groups = [...new Set(WEBHOOK_EVENT_NAMES.map(groupOf))]
+  return `Their names begin with ${groups.map((group) => `${group}.`).join(', ')}: /docs/createWebhook lists them.`
+}
+
+function groupOf(event: string): string {
+  return event.split('.', 1)[0]!
+}
+
 /**
  * Returns the event names without duplicates, as spelled. Callers can subscribe only to events that they may see, project-limited tokens only to
- * events of one project. Refuses: bad_request 400 (it lists the names), missing_permission 403.
+ * events of one project. Refuses: bad_request 400 (it lists names of the same group, or the groups), missing_permission 403.
  */
 export function validateEvents(ctx: Ctx, names: readonly string[]): string[] {
   const unknown = names.find((name) => resolveEventName(name) === undefined)
   if (unknown !== undefined) {
     const text = JSON.stringify(unknown.slice(0, 100))
-    refuse(
-      'bad_request',
-      `Invalid request: \`events\`: there is no event ${text}. The events are ${WEBHOOK_EVENT_NAMES.join(', ')}.`,
-    )
+    refuse('bad_request', `Invalid request: \`events\`: there is no event ${text}. ${likelyEvents(unknown)}`)
   }
   for (const spelling of names) {
     const name = resolveEventName(spelling)!

@@ -2,6 +2,9 @@
 import { REFUSALS, type RefusalKey } from '../../errors.ts'
 import type { RefusalExtra } from './error-body.ts'
 
+/** Characters of a message: what a client sent may be quoted in it. docs/limits.md: Sizes and timeouts. */
+const MAX_MESSAGE = 1000
+
 /** An expected error. Any other exception is a bug and a bare 500. */
 export class Refusal extends Error {
   readonly key: RefusalKey
@@ -10,7 +13,7 @@ export class Refusal extends Error {
   readonly headers: Record<string, string> | undefined
 
   constructor(key: RefusalKey, message: string, extra: RefusalExtra, headers?: Record<string, string>) {
-    super(message)
+    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…`.toWellFormed() : message)
     this.key = key
     this.status = REFUSALS[key][0]
     this.extra = extra

@@ -116,3 +116,23 @@ onBothEngines('HEAD answers as GET does, without the body', async (world) => {
     )
   }
 })
+
+onBothEngines(
+  'no message of an error is longer than 1,000 characters, however long the ids of its path are',
+  async (world) => {
+    const samples = await seedSamples(world)
+    const long = `${'😀'.repeat(600)}`
+    const refused: number[] = []
+    for (const route of ROUTES.filter(({ path }) => path.includes('/:'))) {
+      const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => [name!, encodeURIComponent(long)])
+      const { method, url, body } = sampleRequest(route, samples, Object.fromEntries(names))
+      const { status, text, body: answer } = await callerOf(route, world).try(method, url, body)
+      assert.ok(status < 500, `${route.operationId}: ${text.slice(0, 200)}`)
+      if (status < 400) continue
+      refused.push(status)
+      const { message } = answer.error
+      assert.ok(message.length <= 1000 && message.isWellFormed(), `${route.operationId}: ${message.length}`)
+    }
+    assert.ok(refused.includes(404) && refused.length > 80, `${refused.length} were refused`)
+  },
+)
