@@ -23,7 +23,7 @@ function patterns(): Map<string, RegExp> {
     for (const [, body, flags] of text.matchAll(
       /[=(,:?]\s*\/((?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*)(?=[.,;)\s])/g,
     )) {
-      found.set(`${file} /${body}/${flags}`, new RegExp(body!, flags!.replace(/[gy]/g, '')))
+      found.set(`${file} /${body}/${flags}`, new RegExp(body!, flags!.replace('g', '')))
     }
   }
   for (const [, pattern] of JSON.stringify(DOCUMENT).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)) {
@@ -75,6 +75,8 @@ test('the longest text that any pattern meets costs it less than 20 ms', () => {
         const text = unit.repeat(LONG / unit.length) + end
         // The machine may be busy: the best of three counts.
         const took = () => {
+          // A sticky pattern begins where it ended.
+          pattern.lastIndex = 0
           const from = performance.now()
           pattern.test(text)
           return performance.now() - from

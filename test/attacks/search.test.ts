@@ -28,13 +28,17 @@ for (const engine of enginesOfNext()) {
     const last = (await search(projectName(PROJECTS - 1))).results
     assert.deepEqual(
       last.map(({ kind, name }) => `${kind} ${name}`),
-      [`project ${projectName(PROJECTS - 1)}`, `domain ${projectName(PROJECTS - 1)}.example.com`],
+      [
+        `project ${projectName(PROJECTS - 1)}`,
+        `deployment ${projectName(PROJECTS - 1)}.apps.example.net`,
+        `domain ${projectName(PROJECTS - 1)}.example.com`,
+      ],
       'a name that stands behind all others is found',
     )
     const everything = await search('e')
-    assert.deepEqual(everything.more, ['project', 'domain', 'variable'])
+    assert.deepEqual(everything.more, ['project', 'deployment', 'domain', 'variable'])
     const nothing = await search('nowhere')
-    assert.deepEqual([nothing.results, nothing.partial], [[], ['variable']], 'what was not searched is listed')
+    assert.deepEqual([nothing.results, nothing.partial], [[], ['deployment', 'variable']], 'what was not searched is listed')
 
     let p99 = Number.POSITIVE_INFINITY
     for (let attempt = 0; attempt < ATTEMPTS && p99 >= MAX_P99_MS; attempt++) p99 = await beside(world, search)

@@ -15,7 +15,7 @@ import { readLogReport } from '../../src/delivery/protocol/log-report.ts'
 import { FileNames, Finish, LogBatch } from '../../src/delivery/protocol/runner-protocol.ts'
 import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
-import { parseBody } from '../../src/delivery/runners/answers.ts'
+import { type BodyKind, parseBody } from '../../src/delivery/runners/answers.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
 import { readVisitor } from '../../src/operations/edge/visitor.ts'
 import { parseBearer } from '../../src/platform/access/authenticate.ts'
@@ -60,7 +60,7 @@ export type Worst = (bytes: number, world: World) => (() => unknown) | Promise<(
 
 /** `unit` again and again. */
 function repeated(unit: string, bytes: number): string {
-  return unit.repeat(Math.ceil(bytes / unit.length)).slice(0, bytes)
+  return unit.repeat(Math.max(0, Math.ceil(bytes / unit.length))).slice(0, Math.max(0, bytes))
 }
 
 /** So many parts as may be, each of the same length: `begin`, filled up, `end`. */
@@ -306,7 +306,7 @@ const LOG_LINE = {
 
 const SOURCE_ENTRY = { path: 'a', kind: 'file', mode: 33188, size: 1, digest: 'a'.repeat(64) }
 
-const readRunnerBody = (schema: TSchema) => (text: string) => void parseBody(text, schema)
+const readRunnerBody = (schema: TSchema, kind: BodyKind) => (text: string) => void parseBody(text, schema, kind)
 
 export const WORST: Record<ReaderName, Record<string, Worst>> = {
   headers: {
@@ -432,18 +432,30 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
     begins: ['', '{"id":"a","status":200,"fault":"'],
     ends: ['', '"}'],
   }),
-  'request of a runner': texts(['[', '"a",', '{},', '\\u0000', `"${'a'.repeat(64)}",`], readRunnerBody(FileNames), {
-    begins: ['', '{"sha256":['],
-    ends: ['', '"a"]}'],
-  }),
-  'log of a build': texts(['[', '{},', '\\u0000', '{"type":"stdout","date":1,"text":"a"},'], readRunnerBody(LogBatch), {
-    begins: ['', '{"first":0,"lines":['],
-    ends: ['', '{"type":"stdout","date":1,"text":"a"}]}'],
-  }),
-  'result of a build': texts(['[', '{},', '\\u0000', `${JSON.stringify(SOURCE_ENTRY)},`], readRunnerBody(Finish), {
-    begins: ['', '{"outcome":"succeeded","builder":"a","entries":['],
-    ends: ['', `${JSON.stringify(SOURCE_ENTRY)}]}`],
-  }),
+  'request of a runner': texts(
+    ['[', '"a",', '{},', '\\u0000', `"${'a'.repeat(64)}",`],
+    readRunnerBody(FileNames, 'short'),
+    {
+      begins: ['', '{"sha256":['],
+      ends: ['', '"a"]}'],
+    },
+  ),
+  'log of a build': texts(
+    ['[', '{},', '\\u0000', '{"type":"stdout","date":1,"text":"a"},'],
+    readRunnerBody(LogBatch, 'log'),
+    {
+      begins: ['', '{"first":0,"lines":['],
+      ends: ['', '{"type":"stdout","date":1,"text":"a"}]}'],
+    },
+  ),
+  'result of a build': texts(
+    ['[', '{},', '\\u0000', `${JSON.stringify(SOURCE_ENTRY)},`],
+    readRunnerBody(Finish, 'finish'),
+    {
+      begins: ['', '{"outcome":"succeeded","builder":"a","entries":['],
+      ends: ['', `${JSON.stringify(SOURCE_ENTRY)}]}`],
+    },
+  ),
   'kept form': {
     'many fields': (bytes) => {
       const text = `{"to":"/console","fields":{${named('"', '":"",', bytes - 60, READERS['kept form'].parts)}"z":""}}`

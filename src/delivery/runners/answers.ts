@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from 'typebox'
+import { MAX_PARTS, parseWeighed } from '../../platform/schema/json-weight.ts'
 import { readShortBody } from '../../platform/verdict/short-body.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
@@ -9,12 +10,14 @@ import { READERS } from '../../readers.ts'
 const ajv = new Ajv()
 const compiled = new Map<TSchema, ValidateFunction>()
 
-/** TABLE bodies of the protocol, by their reader. */
-const MOST = {
-  short: READERS['request of a runner'].bytes,
-  log: READERS['log of a build'].bytes,
-  finish: READERS['result of a build'].bytes,
+const FINISH = READERS['result of a build']
+/** TABLE bodies of the protocol: bytes, and names, values and containers. A file of a result is a container with six fields. */
+const LIMITS = {
+  short: { bytes: READERS['request of a runner'].bytes, parts: MAX_PARTS },
+  log: { bytes: READERS['log of a build'].bytes, parts: MAX_PARTS },
+  finish: { bytes: FINISH.bytes, parts: 13 * (FINISH.parts + 1) },
 } as const
+export type BodyKind = keyof typeof LIMITS
 
 /** Returns a JSON answer. */
 export function json(status: number, body: unknown): EdgeResponse {
@@ -44,25 +47,26 @@ export function leaseLost(): EdgeResponse {
 export async function readJson<T extends TSchema>(
   request: IncomingMessage,
   schema: T,
-  reader: keyof typeof MOST,
+  kind: BodyKind,
 ): Promise<{ value: Static<T> } | { answer: EdgeResponse }> {
-  const text = await readShortBody(request, MOST[reader])
+  const { bytes } = LIMITS[kind]
+  const text = await readShortBody(request, bytes)
   if (text === undefined) {
-    return { answer: closing(fault(413, 'payload_too_large', `The body has more than ${MOST[reader]} bytes.`)) }
+    return { answer: closing(fault(413, 'payload_too_large', `The body has more than ${bytes} bytes.`)) }
   }
-  const read = parseBody(text, schema)
+  const read = parseBody(text, schema, kind)
   return 'value' in read ? read : { answer: fault(400, 'bad_request', read.sentence) }
 }
 
 /** Parses and checks a body. Returns a sentence where it is invalid. */
-export function parseBody<T extends TSchema>(text: string, schema: T): { value: Static<T> } | { sentence: string } {
+export function parseBody<T extends TSchema>(
+  text: string,
+  schema: T,
+  kind: BodyKind,
+): { value: Static<T> } | { sentence: string } {
+  const read = parseWeighed(text, LIMITS[kind].parts)
+  if ('sentence' in read) return { sentence: `The body ${read.sentence}.` }
   const check = compiled.getOrInsertComputed(schema, () => ajv.compile(schema))
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { sentence: 'The body should be JSON.' }
-  }
-  if (check(value)) return { value: value as Static<T> }
+  if (check(read.value)) return { value: read.value as Static<T> }
   return { sentence: `The body is wrong: ${ajv.errorsText(check.errors, { dataVar: 'body' })}.` }
 }

@@ -1,6 +1,7 @@
 /** Reads JSON that another process of the installation sends. */
 import { Ajv } from 'ajv'
 import type { Static, TSchema } from 'typebox'
+import { parseWeighed } from './json-weight.ts'
 
 const ajv = new Ajv()
 
@@ -11,13 +12,9 @@ export function jsonReader<S extends TSchema>(
 ): (text: string) => Static<S> | { sentence: string } {
   const isValid = ajv.compile(schema)
   return (text) => {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      return { sentence: `${what} should be JSON.` }
-    }
-    if (isValid(value)) return value as Static<S>
+    const read = parseWeighed(text)
+    if ('sentence' in read) return { sentence: `${what} ${read.sentence}.` }
+    if (isValid(read.value)) return read.value as Static<S>
     return { sentence: `${what} is wrong: ${ajv.errorsText(isValid.errors, { dataVar: 'it' })}.` }
   }
 }

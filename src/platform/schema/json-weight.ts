@@ -21,8 +21,10 @@ for (const [kind, bytes] of [
 ] as const)
   for (const byte of bytes) KINDS[byte.charCodeAt(0)] = kind
 
-/** Scans a JSON text once and returns its excess; undefined within the limits. Invalid JSON is counted up to the error, which is as far as a parser reads. */
-export function excessOf(text: Uint8Array): 'parts' | 'depth' | undefined {
+/**
+ * Scans a JSON text once and returns its excess; undefined within the limits. Invalid JSON is counted up to the error, which is as far as a parser reads.
+ */
+export function excessOf(text: Uint8Array, max: number = MAX_PARTS): 'parts' | 'depth' | undefined {
   let parts = 1
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -32,9 +34,21 @@ export function excessOf(text: Uint8Array): 'parts' | 'depth' | undefined {
     else if (kind === CLOSES) depth--
     else parts++
     if (kind === OPENS && ++depth > DEEPEST) return 'depth'
-    if (parts > MAX_PARTS) return 'parts'
+    if (parts > max) return 'parts'
   }
   return undefined
+}
+
+/** Parses a text of at most `max` parts. Returns a sentence where it is no JSON, or has more parts or deeper ones than a body of Berth. */
+export function parseWeighed(text: string, max: number = MAX_PARTS): { value: unknown } | { sentence: string } {
+  const excess = excessOf(Buffer.from(text), max)
+  if (excess === 'parts') return { sentence: `has more than ${max} names, values and containers` }
+  if (excess === 'depth') return { sentence: `is nested deeper than ${DEEPEST} levels` }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { sentence: 'should be JSON' }
+  }
 }
 
 /** Returns the end of a string that begins at `at`. */
