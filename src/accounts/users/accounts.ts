@@ -9,7 +9,7 @@ import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from '../accounts/schema.ts'
 import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
-import { assignInvitationsToUser, withdrawInvitation } from '../members/invitations.ts'
+import { assignInvitationsToUser } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { shortenSessions } from '../sign-in/sessions.ts'
 import { markOperatorSuspension, restartChecks } from './operator-suspension.ts'
@@ -89,7 +89,6 @@ export async function unlessTaken<T>(
 export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
   const userId = params.userId!
   await mustBeUser(ctx, userId)
-  await withdrawInvitation(ctx, team.id, userId)
   if (await addMember(ctx, team.id, userId, body.role, 'placed')) await notePlaced(ctx, team.id, userId)
   else await changeRole(ctx, team, userId, body.role)
   return { teamId: team.id, userId, role: body.role }
