@@ -236,8 +236,8 @@ function outcomeOf({ principal, team }: Case): Outcome {
 }
 
 /** A request with a body may read alone. */
-function isRead({ method, reads = false }: Route): boolean {
-  return method === 'GET' || reads
+function isRead({ method, reads }: Route): boolean {
+  return method === 'GET' || reads === true
 }
 
 /** What users own, or create, they may change. Tokens belong to each user. */
