@@ -113,7 +113,7 @@ export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { par
 }
 
 /**
- * Changes the fields in the body. A new email revokes the password link sent to the old one; the old username stays reserved for 90 days. Refuses:
+ * Changes the fields in the body. A new email ends the links sent to the old one; the old username stays reserved for 90 days. Refuses:
  * not_found 404, unknown_team 400 (unknown, or without the user), slug_taken 409, email_taken 409, too_many_slugs 409.
  */
 export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body }: Input<unknown, PatchUser>) {
@@ -138,11 +138,15 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
   if (body.suspended) await markOperatorSuspension(ctx, user.id)
   if (body.suspended === false) await restartChecks(ctx, user.id)
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
-  if (email !== null && email !== user.email) {
-    await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
-    await assignInvitationsToUser(ctx, email, user.id)
-  }
+  if (email !== null && email !== user.email) await followNewEmail(ctx, user.id, email)
   return showOperatorUser(row)
+}
+
+/** Ends the links that were emailed to the former address of a user, and gives the user the invitations to the new one. */
+export async function followNewEmail(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string, email: string) {
+  for (const table of ['password_link', 'identity_link'] as const)
+    await ctx.db.deleteFrom(table).where('user_id', '=', userId).execute()
+  await assignInvitationsToUser(ctx, email, userId)
 }
 
 /** Sets plan, add-ons, and the flags for a block and missing payment. Refuses: not_found 404. */
