@@ -53,7 +53,7 @@ export async function listTeams(
   let teams = teamsOf(ctx)
   if (until !== undefined) teams = teams.where('account.created_stamp', '<', stampBefore(until))
   if (since !== undefined) teams = teams.where('account.created_stamp', '>', stampAfter(since))
-  if (query.slug !== undefined && ctx.account.kind === 'team') teams = teams.where('account.id', '=', ctx.account.id)
+  if (query.slug && ctx.account.kind === 'team') teams = teams.where('account.id', '=', ctx.account.id)
   const rows = await teams
     .orderBy('account.created_stamp', 'desc')
     .limit(limit + 1)

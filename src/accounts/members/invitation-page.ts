@@ -37,7 +37,7 @@ export const invitationScreens: readonly Screen[] = [
     name: 'answerInvitation',
     form: Answer,
     run: answerInvitation,
-    refuses: ['invitation_over'],
+    refuses: ['invitation_over', 'budget_used_up', 'too_many_teams'],
   }),
 ]
 

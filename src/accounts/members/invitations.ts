@@ -26,6 +26,8 @@ export async function createInvitation(
   { userId, email }: Invitee,
   { role, invitedBy, tokenId }: { role: Role; invitedBy: string; tokenId: string | null },
 ): Promise<{ id: string; url: string | undefined }> {
+  // Their address may have changed since: the unique index is of the address.
+  if (userId !== null && (await isInvited(ctx, team.id, userId))) refuseSecond(email)
   const ofTeam = ctx.db.deleteFrom('invitation').where('team_id', '=', team.id)
   await ofTeam.where('email', '=', email).where('expires_at', '<=', ctx.now).execute()
   const id = newId('inv')
@@ -45,13 +47,15 @@ export async function createInvitation(
     .onConflict((conflict) => conflict.columns(['team_id', 'email']).doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (row === undefined) {
-    refuse('member_exists', `${email} is invited already: withdraw the invitation first, or change its role.`)
-  }
+  if (row === undefined) refuseSecond(email)
   await mustFit(ctx, 'invitations', team.id)
   const url = `${ctx.deps.origin()}/invitations/${id}`
   await mailInvitation(ctx, team, { email, role, invitedBy, url })
   return { id, url: ctx.deps.config.mail.smtp === undefined ? url : undefined }
+}
+
+function refuseSecond(email: string): never {
+  refuse('member_exists', `${email} is invited already: withdraw the invitation first, or change its role.`)
 }
 
 async function mailInvitation(
@@ -134,10 +138,20 @@ export async function withdrawInvitationsBy({ db }: Pick<DbCtx, 'db'>, teamId: s
   await db.deleteFrom('invitation').where('team_id', '=', teamId).where('invited_by', '=', userId).execute()
 }
 
-/** Assigns invitations by email address to the new user with that address. Ends those to teams that the user has already joined. */
-export async function assignInvitationsToUser({ db }: Pick<DbCtx, 'db'>, email: string, userId: string): Promise<void> {
-  const theirTeams = db.selectFrom('member').select('team_id').where('user_id', '=', userId)
-  await db.deleteFrom('invitation').where('email', '=', email).where('team_id', 'in', theirTeams).execute()
+/** Assigns invitations to an address without a user to the user who gets it. Ends those to teams that have or invite the user already. */
+export async function assignInvitationsToUser(
+  { db, now }: Pick<DbCtx, 'db' | 'now'>,
+  email: string,
+  userId: string,
+): Promise<void> {
+  const joined = db.selectFrom('member').select('team_id').where('user_id', '=', userId)
+  const invited = db.selectFrom('invitation').select('team_id').where('user_id', '=', userId)
+  await db
+    .deleteFrom('invitation')
+    .where('email', '=', email)
+    .where('user_id', 'is', null)
+    .where((eb) => eb.or([eb('team_id', 'in', joined), eb('team_id', 'in', invited.where('expires_at', '>', now))]))
+    .execute()
   await db
     .updateTable('invitation')
     .set({ user_id: userId })

@@ -8,14 +8,17 @@ import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { canOwnInstallations, type Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { revokeTeamAccess } from '../accounts/revoke-access.ts'
-import { withdrawInvitationsBy } from './invitations.ts'
+import { withdrawInvitation, withdrawInvitationsBy } from './invitations.ts'
 
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
 /** `accepted`: by the user. `founder`: the team was created for them. `placed`: by the operator. */
 type Consent = 'accepted' | 'founder' | 'placed'
 
-/** Adds a user to a team. Returns false, and changes nothing, for a member. Refuses as `mustFit` does: too many members, or too many teams of the user. */
+/**
+ * Adds a user to a team, which ends every invitation of the user to it. Returns false for a member, who keeps their role. Refuses as `mustFit` does:
+ * too many members, or too many teams of the user.
+ */
 export async function addMember(
   ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>,
   teamId: string,
@@ -23,6 +26,7 @@ export async function addMember(
   role: Role,
   consent: Consent,
 ): Promise<boolean> {
+  await withdrawInvitation(ctx, teamId, userId)
   const added = await ctx.db
     .insertInto('member')
     .values({

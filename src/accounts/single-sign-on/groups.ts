@@ -6,7 +6,6 @@ import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { ROLES, type Role } from '../../platform/permissions/roles.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import type { GroupRule } from '../../platform/settings/sign-in.ts'
-import { withdrawInvitation } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { shortenSessions } from '../sign-in/sessions.ts'
 
@@ -70,7 +69,6 @@ async function applyRole(ctx: OperatorCtx, team: Team, userId: string, role: Rol
 }
 
 async function place(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
-  await withdrawInvitation(ctx, team.id, userId)
   await addMember(ctx, team.id, userId, role, 'placed')
   await appendAuditEntry(ctx, {
     stamp: ctx.deps.clock.stamp(),

@@ -9,7 +9,7 @@ import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from '../accounts/schema.ts'
 import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
-import { assignInvitationsToUser, withdrawInvitation } from '../members/invitations.ts'
+import { assignInvitationsToUser } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { shortenSessions } from '../sign-in/sessions.ts'
 import { markOperatorSuspension, restartChecks } from './operator-suspension.ts'
@@ -89,7 +89,6 @@ export async function unlessTaken<T>(
 export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
   const userId = params.userId!
   await mustBeUser(ctx, userId)
-  await withdrawInvitation(ctx, team.id, userId)
   if (await addMember(ctx, team.id, userId, body.role, 'placed')) await notePlaced(ctx, team.id, userId)
   else await changeRole(ctx, team, userId, body.role)
   return { teamId: team.id, userId, role: body.role }
@@ -114,7 +113,7 @@ export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { par
 }
 
 /**
- * Changes the fields in the body. A new email revokes the password link sent to the old one; the old username stays reserved for 90 days. Refuses:
+ * Changes the fields in the body. A new email ends the links sent to the old one; the old username stays reserved for 90 days. Refuses:
  * not_found 404, unknown_team 400 (unknown, or without the user), slug_taken 409, email_taken 409, too_many_slugs 409.
  */
 export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body }: Input<unknown, PatchUser>) {
@@ -139,11 +138,15 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
   if (body.suspended) await markOperatorSuspension(ctx, user.id)
   if (body.suspended === false) await restartChecks(ctx, user.id)
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
-  if (email !== null && email !== user.email) {
-    await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
-    await assignInvitationsToUser(ctx, email, user.id)
-  }
+  if (email !== null && email !== user.email) await followNewEmail(ctx, user.id, email)
   return showOperatorUser(row)
+}
+
+/** Ends the links that were emailed to the former address of a user, and gives the user the invitations to the new one. */
+export async function followNewEmail(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string, email: string) {
+  for (const table of ['password_link', 'identity_link'] as const)
+    await ctx.db.deleteFrom(table).where('user_id', '=', userId).execute()
+  await assignInvitationsToUser(ctx, email, userId)
 }
 
 /** Sets plan, add-ons, and the flags for a block and missing payment. Refuses: not_found 404. */

@@ -7,8 +7,7 @@ import { queueMail } from '../../platform/mail/mail.ts'
 import type { UserPageCtx } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
-import { assignInvitationsToUser } from '../members/invitations.ts'
-import { unlessTaken } from './accounts.ts'
+import { followNewEmail, unlessTaken } from './accounts.ts'
 
 const LINK_MS = 24 * 3_600_000
 
@@ -75,7 +74,7 @@ export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise
   return row
 }
 
-/** Sets the new address, notifies the previous one and revokes a password link sent to it. Refuses: email_link_spent 404, email_taken 409. */
+/** Sets the new address, notifies the previous one and ends the links sent to it. Refuses: email_link_spent 404, email_taken 409. */
 export async function confirmEmailChange(ctx: UserPageCtx, secret: string): Promise<void> {
   const { email } = await findEmailChange(ctx, secret)
   const { userId, username } = ctx.user
@@ -89,8 +88,7 @@ export async function confirmEmailChange(ctx: UserPageCtx, secret: string): Prom
     db.updateTable('account').set({ email }).where('id', '=', userId).execute(),
   )
   await db.deleteFrom('email_change').where('user_id', '=', userId).execute()
-  await db.deleteFrom('password_link').where('user_id', '=', userId).execute()
-  await assignInvitationsToUser(ctx, email, userId)
+  await followNewEmail(ctx, userId, email)
   if (before.email === null || before.email === email) return
   await queueMail(ctx, {
     recipient: before.email,

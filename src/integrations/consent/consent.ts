@@ -42,7 +42,7 @@ export const consentScreens: readonly Screen[] = [
     form: Decision,
     run: decide,
     emits: ['integration-configuration.scope-change-confirmed'],
-    refuses: ['owner_only', 'missing_permission'],
+    refuses: ['owner_only', 'missing_permission', 'budget_used_up'],
   }),
 ]
 

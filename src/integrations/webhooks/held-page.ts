@@ -27,11 +27,15 @@ export async function heldSection(ctx: UserPageCtx, account: OwnAccount): Promis
   return html`<h3>Webhooks and log drains without an owner</h3>
 ${note(
   'bad',
-  html`The users who created these left the team or lost their access. Nothing is sent to them. An OWNER of the team can become
+  html`The users who created these left the team, lost their access or are suspended. Nothing is sent to them. An OWNER of the team can become
 their owner. Do so only for addresses that you know.`,
 )}
 <ul class="rows">${endpoints.map((endpoint) => {
-    const goes = html`<p>The ${ENDPOINT_KIND_NAME[endpoint.table]} to <strong>${endpoint.host}</strong> (${endpoint.id}). It is removed after ${day(endpoint.goesAt)}.</p>`
+    const goes = html`<p>The ${ENDPOINT_KIND_NAME[endpoint.table]} to <strong>${endpoint.host}</strong> (${endpoint.id}). ${
+      endpoint.goesAt === undefined
+        ? 'It is kept, and goes on when the suspension ends.'
+        : `It is removed after ${day(endpoint.goesAt)}.`
+    }</p>`
     const button =
       account.role === 'OWNER' &&
       html`<form method="post" action="/endpoints/${account.id}/${endpoint.id}/take-over">${csrfFields(ctx)}

@@ -10,6 +10,8 @@ import { PENDING } from '../../platform/outbox/delivery.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 type Reason = NonNullable<Row<'webhook'>['held_reason']>
+/** A suspended user may return. */
+const SUSPENDED: Reason = 'disabled-by-admin'
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 export type EndpointTable = 'webhook' | 'log_drain'
 
@@ -34,9 +36,9 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
       .where('configuration_id', 'is', null)
       // A suspension can be lifted. A lasting loss of access replaces it as the reason.
       .where((eb) =>
-        reason === 'disabled-by-admin'
+        reason === SUSPENDED
           ? eb('held_at', 'is', null)
-          : eb.or([eb('held_at', 'is', null), eb('held_reason', '=', 'disabled-by-admin')]),
+          : eb.or([eb('held_at', 'is', null), eb('held_reason', '=', SUSPENDED)]),
       )
     if (table === 'webhook') change = change.where('integration_id', 'is', null)
     const rows = await change.returning(['id', 'url']).execute()
@@ -75,7 +77,7 @@ async function tellOwners(
     ...lines,
     '',
     'They are on hold: nothing is sent to them. Events stay pending; log lines are dropped. When an OWNER of the team becomes the owner, the pending events are sent.',
-    `${reason === 'disabled-by-admin' ? 'Until then they stay on hold' : 'After 30 days they are removed'}. Become the owner only of those whose address you know:`,
+    `${reason === SUSPENDED ? 'Until then they stay on hold' : 'After 30 days they are removed'}. Become the owner only of those whose address you know:`,
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
     '',
   ]
@@ -125,7 +127,7 @@ export async function transferEndpointOwnership(
   ctx.deps.wakeups.deliveries()
 }
 
-/** Lists the endpoints on hold, webhooks before log drains, each oldest first. */
+/** Lists the endpoints on hold, webhooks before log drains, each oldest first. `goesAt`: when it is removed; undefined for one of a suspended user. */
 export async function listHeldEndpoints(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
   const endpoints = []
   for (const table of TABLES) {
@@ -141,7 +143,7 @@ export async function listHeldEndpoints(ctx: Pick<OperatorCtx, 'db'>, accountId:
         ...row,
         table,
         host: hostOf(url),
-        goesAt: row.held_at! + HELD_RETENTION_MS,
+        goesAt: row.held_reason === SUSPENDED ? undefined : row.held_at! + HELD_RETENTION_MS,
       })),
     )
   }
@@ -157,7 +159,7 @@ export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promi
       .select('id')
       .where('held_at', '<=', ctx.now - HELD_RETENTION_MS)
       // A suspended user may return, so their endpoints stay.
-      .where('held_reason', '!=', 'disabled-by-admin')
+      .where('held_reason', '!=', SUSPENDED)
       .limit(limit - count)
     const rows = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
     count += rows.length

@@ -24,7 +24,7 @@ export const PatchWebhook = Type.Object({
 export type PatchWebhook = Static<typeof PatchWebhook>
 export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
 
-/** Present while the endpoint is on hold: nothing is sent until an OWNER becomes its owner. Deleted 30 days after `heldAt`. */
+/** Present while the endpoint is on hold: nothing is sent until an OWNER becomes its owner. Deleted 30 days after `heldAt`, unless its user is suspended. */
 export const HeldFields = {
   heldAt: Type.Optional(Timestamp),
   heldReason: Type.Optional(

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
+import { isAmong } from '../../platform/db/bulk.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { challengeOf } from '../domain-verification/challenge.ts'
@@ -121,11 +122,11 @@ function namesOf(ctx: Ctx) {
         .whereRef('older.apex_name', '=', 'project_domain.apex_name')
         .whereRef('older.created_stamp', '<', 'project_domain.created_stamp')
       if (platformSuffix !== undefined) older = older.where('older.name', 'not like', `%.${platformSuffix}`)
-      if (projectIds !== null) older = older.where('older.project_id', 'in', projectIds)
+      if (projectIds !== null) older = older.where(isAmong(ctx.db, 'older.project_id', projectIds))
       return not(exists(older))
     })
   if (platformSuffix !== undefined) names = names.where('project_domain.name', 'not like', `%.${platformSuffix}`)
-  if (projectIds !== null) return names.where('project_domain.project_id', 'in', projectIds)
+  if (projectIds !== null) return names.where(isAmong(ctx.db, 'project_domain.project_id', projectIds))
   return names.where(({ not, exists, selectFrom }) =>
     not(
       exists(

@@ -4,6 +4,7 @@ import type { Ctx, Params } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
 import { nameToFind } from '../../model/domain-name.ts'
 import { guard, notInTransfer } from '../../platform/access/guards.ts'
+import { isAmong } from '../../platform/db/bulk.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -46,7 +47,7 @@ async function namesUnder(ctx: Ctx, apex: string): Promise<Row<'project_domain'>
     .where('account_id', '=', ctx.account.id)
     .where('apex_name', '=', apex)
   if (platformSuffix !== undefined) names = names.where('name', 'not like', `%.${platformSuffix}`)
-  if (ctx.caller.projectIds !== null) names = names.where('project_id', 'in', ctx.caller.projectIds)
+  if (ctx.caller.projectIds !== null) names = names.where(isAmong(ctx.db, 'project_id', ctx.caller.projectIds))
   return names
     .orderBy('created_stamp')
     .limit(MAX_REMOVED + 1)

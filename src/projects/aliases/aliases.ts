@@ -5,6 +5,7 @@ import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { hostsSaid } from '../../model/domain-name.ts'
 import { findProject } from '../../model/project.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
+import { isAmong } from '../../platform/db/bulk.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -119,5 +120,6 @@ function visible(ctx: Ctx) {
     .selectAll('alias')
     .select('deployment.url')
     .where('alias.account_id', '=', ctx.account.id)
-  return ctx.caller.projectIds === null ? aliases : aliases.where('alias.project_id', 'in', ctx.caller.projectIds)
+  const { projectIds } = ctx.caller
+  return projectIds === null ? aliases : aliases.where(isAmong(ctx.db, 'alias.project_id', projectIds))
 }

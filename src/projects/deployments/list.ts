@@ -4,6 +4,7 @@ import type { Ctx, Input } from '../../context.ts'
 import { openedHost } from '../../model/addresses.ts'
 import { customTarget, environmentOf, TargetName } from '../../model/environment.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
+import { isAmong } from '../../platform/db/bulk.ts'
 import { READY_STATES, type ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
@@ -119,12 +120,12 @@ function placed(eb: Builder, until: number | undefined, since: number | undefine
 
 function filters(
   eb: Builder,
-  { caller, account }: Ctx,
+  { db, caller, account }: Ctx,
   query: ListDeploymentsQuery,
   { states, environments }: { states: ReadyState[] | undefined; environments: string[] },
 ): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
-  if (caller.projectIds !== null) all.push(eb('deployment.project_id', 'in', caller.projectIds))
+  if (caller.projectIds !== null) all.push(isAmong(db, 'deployment.project_id', caller.projectIds))
   if (query.projectId !== undefined) all.push(ofProjects(eb, [query.projectId]))
   if (query.projectIds !== undefined) all.push(ofProjects(eb, query.projectIds))
   if (query.app !== undefined) all.push(eb('project.name', '=', query.app))

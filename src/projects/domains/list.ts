@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
 import { customTarget, environmentOf } from '../../model/environment.ts'
+import { isAmong } from '../../platform/db/bulk.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import {
@@ -53,7 +54,7 @@ export async function listDomainsOfApex(
     .where('account_id', '=', ctx.account.id)
     .where('apex_name', '=', apex)
     .where((eb) => eb.and(placed(eb, query, 'DESC')))
-  if (projectIds !== null) domains = domains.where('project_id', 'in', projectIds)
+  if (projectIds !== null) domains = domains.where(isAmong(ctx.db, 'project_id', projectIds))
   const rows = await domains
     .orderBy('created_stamp', 'desc')
     .limit(sql.lit(limit + 1))

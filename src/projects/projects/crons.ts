@@ -1,4 +1,4 @@
-/** The cron job switch of a project. Berth stores it for an external scheduler and runs no jobs. docs/projects.md: Cron jobs. */
+/** The cron job switch of a project, which the runs of jobs and external schedulers follow. docs/projects.md: Cron jobs. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { changeProject } from '../../model/project.ts'

@@ -11,6 +11,7 @@ import {
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { mapInSlices } from '../../platform/base/event-loop.ts'
+import { isAmong } from '../../platform/db/bulk.ts'
 import { containsPattern, preparedQuery } from '../../platform/db/db.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
@@ -77,7 +78,7 @@ async function foundPage(ctx: Ctx, query: Query, { limit, until, since }: Placed
     before: until === undefined ? undefined : stampBefore(until),
     after: since === undefined ? undefined : stampAfter(since),
     search: search || undefined,
-    filters: (eb) => filters(eb, query, projectIds),
+    filters: (eb) => filters(eb, ctx, query),
     readsRows: projectIds !== null || rowFilters.some((filter) => filter !== undefined),
     ids,
   })
@@ -91,8 +92,8 @@ async function readPage(ctx: Ctx, query: Query, { limit, until, since }: Placed)
     .selectFrom('project')
     .where('account_id', '=', ctx.account.id)
     .where((eb) => eb.and(placed(eb, until, since)))
-  const select = inPlace.selectAll().where((eb) => eb.and(filters(eb, query, projectIds)))
-  const isFiltered = filters(expressionBuilder<Schema, 'project'>(), query, projectIds).length > 0
+  const select = inPlace.selectAll().where((eb) => eb.and(filters(eb, ctx, query)))
+  const isFiltered = filters(expressionBuilder<Schema, 'project'>(), ctx, query).length > 0
   const rows = await (query.search
     ? isFiltered
       ? searchFiltered(ctx, select, query.search, limit + 1)
@@ -204,9 +205,9 @@ function placed(eb: Builder, until: number | undefined, since: number | undefine
   ]
 }
 
-function filters(eb: Builder, query: Query, projectIds: string[] | null): Expression<SqlBool>[] {
+function filters(eb: Builder, { db, caller }: Ctx, query: Query): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
-  if (projectIds !== null) all.push(eb('id', 'in', projectIds))
+  if (caller.projectIds !== null) all.push(isAmong(db, 'id', caller.projectIds))
   if (query.repo !== undefined) all.push(eb('repo', '=', query.repo.toLowerCase()))
   if (query.repoId !== undefined) all.push(eb('repo_id', '=', query.repoId))
   if (query.repoUrl !== undefined) all.push(eb('repo_url', '=', urlOf(query.repoUrl)))

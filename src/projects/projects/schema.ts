@@ -85,7 +85,7 @@ export const ListProjectsQuery = Type.Object({
 const Open = Type.Object({}, { additionalProperties: true })
 
 export const PatchCrons = Type.Object({ enabled: Type.Boolean() })
-/** `definitions` is empty, since Berth runs no jobs. */
+/** `definitions` is empty: `GET /v1/projects/{idOrName}/crons` lists the jobs. */
 export const Crons = Type.Object({
   enabledAt: Timestamp,
   disabledAt: Nullable(Timestamp),

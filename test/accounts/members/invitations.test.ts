@@ -338,6 +338,67 @@ onBothEngines(
   },
 )
 
+onBothEngines('a user has one invitation to a team, whatever address they had when it was sent', async (world) => {
+  const { path, invite, accept, isIn, listed } = teamOf(world)
+  const ada = await world.user('ada')
+  const { code } = await invite({ uid: ada.id }, 'VIEWER')
+  await invite({ email: 'new@example.com' }, 'OWNER')
+  await world.operator('PATCH', '/operator/v1/users/ada', { email: 'new@example.com' })
+  const one = [
+    ['ada@example.com', 'VIEWER', false],
+    ['admin@berth.localhost', 'OWNER', true],
+  ]
+  assert.deepEqual(await listed(), one)
+  for (const invitee of [{ uid: ada.id }, { email: 'new@example.com' }]) {
+    const again = await world.call.try('POST', path, { ...invitee, role: 'OWNER' })
+    assert.deepEqual(said(again), [409, 'conflict'])
+    assert.match(again.body.error.message, /new@example\.com is invited already/)
+  }
+  assert.equal((await accept(ada, code)).status, 200)
+  assert.deepEqual(await listed(), [
+    ['new@example.com', 'VIEWER', true],
+    ['admin@berth.localhost', 'OWNER', true],
+  ])
+  assert.equal((await world.call('PATCH', `${path}/${ada.id}`, { role: 'DEVELOPER' })).status, 200)
+  assert.equal((await listed())[0]?.[1], 'DEVELOPER')
+  assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
+  assert.equal(await isIn(ada), false)
+  // After 14 days an invitation to the former address is over, and in the way of none.
+  await world.operator('PATCH', '/operator/v1/users/ada', { email: 'ada@example.com' })
+  await invite({ uid: ada.id })
+  await world.operator('PATCH', '/operator/v1/users/ada', { email: 'new@example.com' })
+  world.deps.clock.set(world.deps.clock.now() + 15 * DAY_MS)
+  assert.equal((await accept(ada, (await invite({ uid: ada.id })).code)).status, 200)
+})
+
+onBothEngines('who joins has no invitation left, also where an earlier version sent two', async (world) => {
+  const { teamId, userId } = world.credentials
+  const { path, invite, accept, isIn } = teamOf(world)
+  const ada = await world.user('ada')
+  const { code } = await invite({ uid: ada.id }, 'VIEWER')
+  const second = { id: 'inv_second', team_id: teamId, email: 'former@example.com', user_id: ada.id, invited_by: userId }
+  const until = Date.now() + DAY_MS
+  await addRows(world, 'invitation', [{ ...second, role: 'OWNER' as const, expires_at: until, created_stamp: 1 }])
+  assert.equal((await accept(ada, code)).status, 200)
+  assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
+  assert.equal(await isIn(ada), false)
+  assert.deepEqual(said(await accept(ada, second.id)), [404, 'not_found'])
+})
+
+onBothEngines('the page says why a team that is full takes no member', async (world) => {
+  world.deps.config.budgets = { members: 1 }
+  const { invite, isIn } = teamOf(world)
+  const ada = await world.user('ada')
+  const page = pathOf((await invite({ uid: ada.id })).inviteUrl)
+  const client = await openSignedInClient(world, ada.id, 'ada')
+  await client.get(page)
+  const full = await client.post(page, { answer: 'accept' })
+  assert.equal(full.status, 409)
+  assert.match(full.text, /has 1 members, the maximum/)
+  assert.equal(await isIn(ada), false)
+  assert.doesNotMatch(world.logged(), /does not declare this refusal/)
+})
+
 onBothEngines('no user is a member and invited, also when they are placed while they are invited', async (world) => {
   const { teamId } = world.credentials
   const { path } = teamOf(world)

@@ -214,6 +214,31 @@ onBothEngines(
 )
 
 onBothEngines(
+  'what was emailed to a former address opens nothing once its user has another one',
+  async (world) => {
+    const user = await world.user('dora')
+    provider.people.set('dora', { email: 'dora@example.com', email_verified: true })
+    const client = openClient(world)
+    await signInBy(provider, client, 'dora')
+    await world.operator('POST', `/operator/v1/users/${user.id}/password-link`)
+    const links = (await readQueuedMail(world)).flatMap(
+      ({ body_text }) => /http:\/\/\S+\?link=\S+/.exec(body_text)?.[0] ?? [],
+    )
+    const pages = links.map(pathOf)
+    assert.equal(pages.length, 2)
+    for (const page of pages) assert.equal((await client.get(page)).status, 200, page)
+    const moved = await world.operator('PATCH', `/operator/v1/users/${user.id}`, { email: 'dora@elsewhere.example' })
+    assert.equal(moved.status, 200, moved.text)
+    for (const page of pages) {
+      assert.equal((await client.get(page)).status, 404, page)
+      assert.equal((await client.post(page, { password: PASSWORD, again: PASSWORD })).status, 404, page)
+    }
+    assert.equal(await world.deps.db.read.selectFrom('identity').selectAll().executeTakeFirst(), undefined)
+  },
+  settings,
+)
+
+onBothEngines(
   'where passwords are off no user signs in with one, and the operator admits users by a link',
   async (world) => {
     const { userId } = world.credentials

@@ -118,6 +118,20 @@ onBothEngines(
   },
 )
 
+onBothEngines('the page says why an account that is full takes no installation', async (world) => {
+  world.deps.config.budgets = { installations: 1 }
+  for (const slug of ['app', 'second']) await integration(world, { slug })
+  const { client } = await person(world, 'anna')
+  await client.get('/integrations/app/new')
+  assert.equal((await client.post('/integrations/app/new', approve())).status, 303)
+  await client.get('/integrations/second/new')
+  const full = await client.post('/integrations/second/new', approve())
+  assert.equal(full.status, 409)
+  assert.match(full.text, /has 1 installations, the maximum/)
+  assert.equal((await configurations(world)).length, 1)
+  assert.doesNotMatch(world.logged(), /does not declare this refusal/)
+})
+
 onBothEngines('the owner of a team chooses the account first, and the answer names the team', async (world) => {
   await integration(world)
   const { teamId } = world.credentials

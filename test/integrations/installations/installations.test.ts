@@ -1,8 +1,10 @@
 /** Installations: listed, shown, given projects and taken them, and removed. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
 
 import assert from 'node:assert/strict'
+import { isAmong } from '../../../src/platform/db/bulk.ts'
 import { withQuery } from '../../support/call.ts'
 import { seedProject } from '../../support/projects.ts'
+import { addRows } from '../../support/states.ts'
 import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 import { consentAndInstall, seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
@@ -261,6 +263,52 @@ onBothEngines('an installation sees the projects that it was given, as they are 
   )
   assert.deepEqual(told[0].projects.added, [two])
   assert.deepEqual(told[0].configuration.projects.sort(), [one, two].sort())
+})
+
+onBothEngines('a selection has more projects than a statement binds, and every list knows it', async (world) => {
+  const { teamId } = world.credentials
+  const team = `?teamId=${teamId}`
+  const one = await seedProject(world, 'one', team)
+  await seedProject(world, 'two', team)
+  for (const name of ['one', 'two']) {
+    const added = await world.call('POST', `/v10/projects/${name}/domains${team}`, { name: `${name}.example.com` })
+    assert.equal(added.status, 200, added.text)
+  }
+  const installed = await seedInstallation(world, { scopes: EVERYTHING }, { projects: [one] })
+  // SQLite binds 32,766 values. To read as many on PostgreSQL takes a test long, so the condition alone has them there.
+  const { engine, read } = world.deps.db
+  const rows = Array.from({ length: engine === 'sqlite' ? 33_000 : 1100 }, (_, at) => ({
+    configuration_id: installed.installationId,
+    project_id: `prj_${at}`,
+  }))
+  await addRows(world, 'configuration_project', rows)
+  const many = [...Array.from({ length: 66_000 }, (_, at) => `prj_${at}`), one]
+  const found = await read
+    .selectFrom('project')
+    .select('name')
+    .where(isAmong(read, 'id', many))
+    .execute()
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    ['one'],
+  )
+  assert.deepEqual(await seenBy(world, installed), ['one'])
+  const others = [
+    '/v9/projects?search=o',
+    '/v6/deployments?',
+    '/v4/aliases?',
+    '/v5/domains?',
+    '/v5/domains/example.com?',
+    '/v1/domains/example.com/project-domains?',
+  ] as const
+  for (const path of others) {
+    const answer = await installed.call.try('GET', `${path}&teamId=${teamId}`)
+    assert.equal(answer.status, 200, `${path} ${answer.text}`)
+    assert.doesNotMatch(answer.text, /two/, path)
+  }
+  const removed = await installed.call.try('DELETE', `/v6/domains/example.com${team}`)
+  assert.equal(removed.status, 200, removed.text)
+  assert.equal((await world.call('GET', `/v9/projects/two/domains/two.example.com${team}`)).status, 200)
 })
 
 onBothEngines('projects that an installation makes at once all join its selection', async (world) => {

@@ -209,7 +209,9 @@ onBothEngines(
       await openSignedInClient(world, world.credentials.userId),
       await openSignedInClient(world, viewer.id, 'vic'),
     ]
-    assert.match((await asOwner.get(path)).text, new RegExp(`action="/endpoints/${teamId}/${hookId}/take-over"`))
+    const left = (await asOwner.get(path)).text
+    assert.match(left, new RegExp(`action="/endpoints/${teamId}/${hookId}/take-over"`))
+    assert.match(left, /It is removed after \d+ \w+ \d{4}\./)
     const seen = (await asViewer.get(path)).text
     assert.ok(seen.includes(hookId) && !seen.includes('take-over'))
     const refused = await asViewer.post(`/endpoints/${teamId}/${hookId}/take-over`, {})
@@ -220,3 +222,13 @@ onBothEngines(
     assert.equal((await asOwner.post(`/endpoints/${teamId}/${hookId}/take-over`, {})).status, 404)
   },
 )
+
+onBothEngines('the page promises no removal of what belongs to a suspended user', async (world) => {
+  const { eve, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
+  assert.equal((await world.operator('PATCH', `/operator/v1/users/${eve.id}`, { suspended: true })).status, 200)
+  const client = await openSignedInClient(world, world.credentials.userId)
+  const { text } = await client.get(`/integrations/installed?teamId=${world.credentials.teamId}`)
+  assert.ok(text.includes(hookId), text)
+  assert.match(text, /It is kept, and goes on when the suspension ends\./)
+  assert.doesNotMatch(text, /It is removed after/)
+})

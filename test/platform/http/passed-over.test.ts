@@ -66,6 +66,7 @@ onBothEngines('the list of teams by a slug is that one team, and without one all
     for (const slug of all) assert.deepEqual(await slugs(`slug=${slug}`, path), [slug])
   assert.deepEqual(await slugs('slug=team&limit=1'), ['team'])
   const team = (await call('GET', '/v2/teams/team')).body.id
-  for (const query of ['', 'slug=', 'teamId=&slug=', `teamId=${team}`]) assert.deepEqual(await slugs(query), all, query)
+  for (const query of ['', 'slug=', 'teamId=&slug=', `teamId=${team}`, `teamId=${team}&slug=`, `slug=&teamId=${team}`])
+    assert.deepEqual(await slugs(query), all, query)
   assert.equal((await call.try('GET', '/v2/teams?slug=nobody')).status, 403)
 })
