@@ -19,6 +19,7 @@ import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { levelFields } from '../scope-levels.ts'
 import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
 import { appPath } from './apps.ts'
@@ -52,6 +53,9 @@ export const appScreens: readonly Screen[] = [
     renderCalls: ['getIntegration'],
     request: (input) => ({ ...app(input), body: bodyOfApp(input.form) }),
     changes: [],
+    // The levels of all scopes are one list.
+    present: async (ctx, account, { id }) =>
+      levelFields((await ctx.callRoute<Integration>('getIntegration', { account, params: { id: id! } })).scopes),
     next: toOne,
     renderErrors: showChange,
   }),
