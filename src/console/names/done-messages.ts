@@ -45,7 +45,10 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleLinkProject: ({ form }) => `The project is linked to ${form.repo?.trim()}.`,
   consoleSetProductionBranch: ({ form }) => `The production branch is ${form.branch?.trim()}.`,
   consoleUnlinkProject: 'The project is unlinked. Its deployments stay.',
-  consoleSetRetention: 'The retention is saved. The first deployments are removed after an hour.',
+  consoleSetRetention: ({ answer }) =>
+    Object.values(answer.deploymentExpiration as object).every((period) => period === 'unlimited')
+      ? 'The retention is saved. All deployments stay.'
+      : 'The retention is saved. The first deployments are removed after an hour.',
   consoleAcceptTransfer: 'The transfer has started. The project is in this list once it has moved.',
   consoleAddInstallationProject: ({ form }) => `${form.project} is added to the installation.`,
   consoleRemoveInstallationProject: 'The project is removed from the installation.',

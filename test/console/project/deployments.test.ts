@@ -185,6 +185,11 @@ onBothEngines(
     )
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     assert.match((await client.get('/console/t/admin/projects/web/pause')).text, /<h1>Pause web\?<\/h1>/)
+    for (const page of [PATH, `${PATH}/${first}`]) {
+      const { text } = await client.get(page)
+      assert.match(text, /state warn"><svg.*?<\/svg>Paused</, page)
+      assert.doesNotMatch(text, /<\/svg>Live</, 'visitors of a paused project get 503')
+    }
     assert.doesNotMatch(await overview(), /Rolled back/, 'a paused project shows that it is paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
