@@ -75,6 +75,8 @@ type Action<F extends TSchema, A> = {
   request: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
   /** For edit forms with `editFields`: only changed keys of the body are sent, and the next page confirms the save. Each list: keys that are sent together. */
   changes?: readonly (readonly string[])[]
+  /** Fields as they are now, where several make one key of the body: those that this form did not change are sent as they are. */
+  present?: (ctx: ConsoleCtx, account: OwnAccount, params: ScreenInput['params']) => Promise<Partial<Static<F>>>
   /** Where the route has the body, if deeper: `['updates', id]`. Messages then name its fields without that. */
   within?: (params: ScreenInput['params']) => readonly string[]
   /** Form field names by route field, where they differ. */
@@ -94,7 +96,7 @@ type Action<F extends TSchema, A> = {
  * session or an internal error gets its own page.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, calls, renderCalls, before, request, changes, within, fieldNames, renderErrors } = spec
+  const { path, name, form, calls, renderCalls, before, changes, within, fieldNames, renderErrors } = spec
   const { fresh, bodyLimit } = spec
   return consoleScreen({
     method: 'POST',
@@ -112,9 +114,8 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
         if (input.error) throw input.error
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
         if (account) await before?.(ctx, account, input.params)
-        const whole = request(asked, ctx.now)
-        const bodyOf = (fields: Static<F>) => request({ ...asked, form: fields }, ctx.now).body as object
-        const body = changes && form ? changedBody(form, asked.form, bodyOf, changes) : whole.body
+        const whole = spec.request(asked, ctx.now)
+        const body = changes ? await changesOf(spec, ctx, account, asked) : whole.body
         // Unchanged forms call no route, and the next page confirms no save.
         const isSame = changes !== undefined && body === undefined
         const answer = isSame
@@ -130,6 +131,18 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
       }
     },
   })
+}
+
+/** Returns the changed part of the body of an edit form; undefined if nothing changed. */
+async function changesOf<F extends TSchema, A>(
+  { form, request, changes, present }: Action<F, A>,
+  ctx: ConsoleCtx,
+  account: OwnAccount | undefined,
+  asked: ScreenInput<unknown, Static<F>>,
+): Promise<unknown> {
+  const bodyOf = (fields: Static<F>) => request({ ...asked, form: fields }, ctx.now).body as object
+  const now = account && (await present?.(ctx, account, asked.params))
+  return changedBody(form!, asked.form, bodyOf, changes, now)
 }
 
 /** Errors that a form cannot correct. The first two redirect to sign-in and reauthentication. */

@@ -49,15 +49,25 @@ export function initialFields<F extends TSchema>(form: F, sent: unknown): Static
   }
 }
 
-/** Returns the changed part of the body; undefined if nothing changed. `groups`: see `changedKeys`. */
+/**
+ * Returns the changed part of the body; undefined if nothing changed. `groups`: see `changedKeys`. `present`: fields as they are now, which take the
+ * place of those that were not changed.
+ */
 export function changedBody<F extends TSchema, B extends object>(
   form: F,
   sent: Static<F>,
   bodyOf: (fields: Static<F>) => B,
   groups?: readonly (readonly string[])[],
+  present: Partial<Static<F>> = {},
 ): Partial<B> | undefined {
   const shown = initialFields(form, sent)
-  return shown === undefined ? bodyOf(sent) : changedKeys(bodyOf(sent), bodyOf(shown), groups)
+  if (shown === undefined) return bodyOf(sent)
+  const changed = changedKeys(bodyOf(sent), bodyOf(shown), groups)
+  if (changed === undefined) return undefined
+  const [typed, before] = [sent, shown] as Record<string, unknown>[]
+  const kept = Object.entries(present).filter(([name]) => isDeepStrictEqual(typed![name], before![name]))
+  const whole = bodyOf({ ...typed, ...Object.fromEntries(kept) } as Static<F>) as Record<string, unknown>
+  return Object.fromEntries(Object.keys(changed).map((key) => [key, whole[key]])) as Partial<B>
 }
 
 /** Returns the changed keys of a body; undefined if nothing changed. `shown`: the unchanged body. `groups`: keys that are sent together. */

@@ -69,6 +69,12 @@ export function accountPath({ slug }: Pick<OwnAccount, 'slug'>, section = ''): s
   return `/console/t/${encodeURIComponent(slug)}${section === '' ? '' : `/${section}`}`
 }
 
+/** Returns the first section of an account that the role can see: its projects, mostly. */
+export function homePath(account: OwnAccount): string {
+  const { table, to } = tabsOf({ account, tab: '' })
+  return to(table[0]![0])
+}
+
 /** Returns `/console/t/acme/projects/web`, with a section. */
 export function projectPath(account: Pick<OwnAccount, 'slug'>, project: string, section = ''): string {
   return accountPath(account, `projects/${encodeURIComponent(project)}${section === '' ? '' : `/${section}`}`)
@@ -107,7 +113,7 @@ function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accoun
     accounts: accounts.map((one) => ({
       name: nameOf(one),
       slug: one.slug,
-      path: accountPath(one),
+      path: homePath(one),
       current: one.id === account?.id,
     })),
     project:

@@ -40,6 +40,11 @@ async function followPage(ctx: ConsoleCtx, { query: { page, since } }: ScreenInp
 
 async function idOf({ db }: ConsoleCtx, { id, role }: OwnAccount, name: string): Promise<string> {
   if (!permissionsOf(role, null).has('project:read')) refuse('not_found')
-  const query = db.selectFrom('project').select('id').where('account_id', '=', id).where('name', '=', name)
+  // As the routes of its pages do: by name or by id.
+  const query = db
+    .selectFrom('project')
+    .select('id')
+    .where('account_id', '=', id)
+    .where((one) => one.or([one('name', '=', name), one('id', '=', name)]))
   return (await query.executeTakeFirst())?.id ?? refuse('not_found')
 }

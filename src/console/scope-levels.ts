@@ -22,6 +22,15 @@ export function chosenScopes(form: object): string[] {
   })
 }
 
+/** Returns the form fields of scopes: the level of each, empty without one. */
+export function levelFields(scopes: readonly string[]): Record<string, string> {
+  return Object.fromEntries(SCOPES.map((scope) => [levelField(scope), levelOf(scopes, scope)]))
+}
+
+function levelOf(scopes: readonly string[], scope: string): string {
+  return scopes.find((one) => one.endsWith(`:${scope}`))?.split(':')[0] ?? ''
+}
+
 /** Renders all scopes with a level each: the submitted one, or that of `scopes`. `wordsOf`: the description of a scope. */
 export function scopeLevels(
   legend: string,
@@ -29,16 +38,13 @@ export function scopeLevels(
   error: FormError | undefined,
   wordsOf: (scope: Scope) => string,
 ): Html {
-  const levelOf = (scope: string) => {
-    const typed = error?.typed[levelField(scope)]
-    return typed === undefined ? (scopes.find((one) => one.endsWith(`:${scope}`))?.split(':')[0] ?? '') : String(typed)
-  }
+  const chosen = (scope: string) => String(error?.typed[levelField(scope)] ?? levelOf(scopes, scope))
   return html`<fieldset id="scopes"><legend>${legend}</legend>
 ${error?.field === 'scopes' && fieldErrorNotice('scopes', legend, error)}
 ${SCOPES.map((scope) => {
   const field = levelField(scope)
   const options = Object.entries(LEVELS).map(
-    ([value, words]) => html`<option value="${value}"${levelOf(scope) === value && html` selected`}>${words}</option>`,
+    ([value, words]) => html`<option value="${value}"${chosen(scope) === value && html` selected`}>${words}</option>`,
   )
   return html`<div class="level"><div><label for="${field}">${scope}</label><p class="soft small" id="${field}-hint">${wordsOf(scope)}</p></div>
 <select id="${field}" name="${field}" aria-describedby="${field}-hint">${options}</select></div>`

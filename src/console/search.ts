@@ -10,7 +10,7 @@ import { field, formErrorNotice, formErrorOf } from './action.ts'
 import { select } from './fields.ts'
 import type { FormError } from './form-error.ts'
 import { accountPath, consolePage, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
-import { homeSlug } from './project/list.ts'
+import { homeAccount } from './project/list.ts'
 
 const LIMIT = '10'
 /** The route validates the text, so the form keeps it. */
@@ -70,7 +70,7 @@ function membersPath(account: OwnAccount, search: string): string {
 }
 
 async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>) {
-  const account = await findAccountOfPath(ctx, { slug: query.in || (await homeSlug(ctx)) })
+  const account = await findAccountOfPath(ctx, { slug: query.in || (await homeAccount(ctx)).slug })
   const q = (query.q ?? '').trim()
   const found = q === '' ? undefined : await ask(ctx, account, q)
   const error = found instanceof Refusal ? formErrorOf(found, { q }) : undefined

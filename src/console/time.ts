@@ -9,7 +9,8 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['hour', 3_600_000],
   ['minute', 60_000],
 ]
-const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+/** Not "yesterday": 47 hours ago may be the day before. */
+const words = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
 /** Stamps can be ahead of the clock by less; past events are never shown as future. */
 const AHEAD_MS = 1000

@@ -67,6 +67,12 @@ test('a last use is rounded to the hour, and never earlier than the creation', (
     relativeTime(at, at + minute).markup,
     `<time datetime="${exact(at)}" title="${exact(at)}">1 minute ago</time>`,
   )
+  const said = (time: number, now: number) => />(.*)</.exec(relativeTime(time, now).markup)![1]
+  const hour = 60 * minute
+  // A Monday at 03:00, said on the Wednesday at 02:00: the day before yesterday.
+  assert.equal(said(at, at + 47 * hour), '1 day ago')
+  assert.equal(said(at + 34 * hour, at), 'in 1 day')
+  assert.equal(said(at, at + 40 * 24 * hour), '1 month ago')
 })
 
 test('a line is drawn of three values, says what it is, and reaches its height at the highest', () => {

@@ -7,8 +7,14 @@ import { type ConsolePage, openConsolePages } from '../support/clients/console-p
 import { setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines } from '../support/world.ts'
 
-/** They revoke a token, a secret or sessions, which may be stolen. */
-const HASTY = new Set(['deleteAuthToken', 'operatorDeleteToken', 'operatorEndSessions', 'deleteIntegrationSecret'])
+/** They revoke a token, a secret or sessions, which may be stolen, or withdraw an invitation, which can be sent again. */
+const HASTY = new Set([
+  'deleteAuthToken',
+  'operatorDeleteToken',
+  'operatorEndSessions',
+  'deleteIntegrationSecret',
+  'deleteTeamInviteCode',
+])
 /** Routes that delete nothing, but cannot be undone or lock a user out. */
 const OTHERS = new Set(['operatorRotateKeys', 'operatorRetireKey', 'operatorRemoveSecondFactors'])
 const DELETES = new Set(ROUTES.filter(({ method }) => method === 'DELETE').map(({ operationId }) => operationId))
@@ -62,8 +68,7 @@ onBothEngines('what deletes, locks out or replaces a key requires a confirmation
       const [form, action = ''] = found
       const final = FINAL.find((one) => one.address.test(action))
       const isRed = isWithin(text.slice(0, found.index), 'danger-zone', '</section>')
-      // An invitation can be sent again.
-      if ((final === undefined && !isRed) || form.includes('>Withdraw</button>')) continue
+      if (final === undefined && !isRed) continue
       assert.ok(asksTwice(text, found.index, form), `${path}: ${action} acts at one press`)
       if (final) seen.add(final.path)
       red += Number(isRed)

@@ -52,6 +52,11 @@ test('the sentence is on the page that follows, for this session, and is text', 
   const done = doneCookie({ redirectTo: `${url}?a=b`, done: '<b>é is added.' }, guest)!
   assert.match(shown(done), /role="status".*&lt;b&gt;é is added\..*<h1>b<\/h1>/s)
   assert.match(shown(done, `${url}?c=d`), /is added/)
+  const [passing, sent] = [{ redirectTo: '/console/t/a' }, { redirectTo: '/console/t/a' }]
+  showDone(passing, { ...guest, done }, url, true)
+  showDone(sent, { ...guest, done }, url)
+  assert.match(shown(doneCookie(passing, guest), '/console/t/a'), /is added/, 'a page that redirects hands it on')
+  assert.equal(doneCookie(sent, guest), undefined, 'a form does not')
   for (const other of [
     shown(done, '/console/t/a'),
     shown(done, url, 't'.repeat(43)),

@@ -31,7 +31,8 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
   // Branch, environment and redirect exclude each other.
   [`${PROJECT}/domains/:domain`]: { first: { gitBranch: 'next' }, second: {} },
   [`${T}/apps/:id/change`]: {
-    first: { logoUrl: 'https://app.example.com/logo.png' },
+    // The levels are one list of the route.
+    first: { logoUrl: 'https://app.example.com/logo.png', 'level-domain': 'read' },
     second: { name: 'Other', 'level-team': 'read' },
   },
   [`${T}/webhooks/:id/edit`]: {

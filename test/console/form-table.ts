@@ -126,6 +126,7 @@ export const FORMS: Record<string, Form> = {
   },
   [`${T}/members/:uid/role`]: { typed: ['role'], good: { role: 'DEVELOPER' } },
   [`${T}/members/:uid/remove`]: { good: {} },
+  [`${T}/members/:uid/withdraw`]: { good: {} },
   [`${T}/members/:uid/leave`]: { twice: 'after leaving, the user is not in the team: 404' },
   [`${T}/settings`]: {
     typed: ['name', 'slug', 'description', 'sensitive'],

@@ -17,6 +17,7 @@ const OF_SHARED = /^\/console\/t\/:slug\/variables\/|\/variables\/shared\//
 const ALIASES: Record<string, readonly string[]> = {
   id: ['id', 'deploymentId', 'userId', 'teamId', 'accountId', 'runner'],
   alias: ['idOrAlias'],
+  uid: ['uid', 'inviteId'],
 }
 
 export type FormWorld = {

@@ -16,9 +16,10 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, cardTitle, confirmedButton, dangerCard, oneTimeSecret, paginationLinks } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
-import { dataTable } from '../fields.ts'
+import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { levelFields } from '../scope-levels.ts'
 import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
 import { appPath } from './apps.ts'
@@ -52,6 +53,9 @@ export const appScreens: readonly Screen[] = [
     renderCalls: ['getIntegration'],
     request: (input) => ({ ...app(input), body: bodyOfApp(input.form) }),
     changes: [],
+    // The levels of all scopes are one list.
+    present: async (ctx, account, { id }) =>
+      levelFields((await ctx.callRoute<Integration>('getIntegration', { account, params: { id: id! } })).scopes),
     next: toOne,
     renderErrors: showChange,
   }),
@@ -138,7 +142,7 @@ function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
 
 function factsOf(account: OwnAccount, one: Integration, now: number): Html {
   return html`<section class="card in stack"><h2>App</h2><dl class="facts">
-<dt>Client ID</dt><dd><code>${one.clientId}</code></dd>
+<dt>Client ID</dt><dd>${copyable(one.clientId, 'client ID')}</dd>
 <dt>Install page</dt><dd><a href="${one.installUrl}">${one.installUrl}</a></dd>
 <dt>Redirect URL</dt><dd>${one.redirectUrl}</dd>
 <dt>Webhook</dt><dd>${

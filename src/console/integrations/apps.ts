@@ -12,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { oneTimeSecret, paginationLinks } from '../controls.ts'
+import { copyButton, oneTimeSecret, paginationLinks } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
@@ -107,7 +107,7 @@ async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedIntegration>
     {
       title: 'Registered',
       body: html`<div class="head"><h1>App registered</h1></div>
-<section class="card in stack"><h2>Client ID</h2><pre>${made.clientId}</pre></section>
+<section class="card in stack"><h2>Client ID</h2><div class="code"><pre>${made.clientId}</pre>${copyButton('client ID')}</div></section>
 ${oneTimeSecret('Client secret', made.clientSecret)}
 <p><a class="btn primary" href="${appPath(account, made.id)}">Go to app</a></p>`,
     },

@@ -45,14 +45,17 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleLinkProject: ({ form }) => `The project is linked to ${form.repo?.trim()}.`,
   consoleSetProductionBranch: ({ form }) => `The production branch is ${form.branch?.trim()}.`,
   consoleUnlinkProject: 'The project is unlinked. Its deployments stay.',
-  consoleSetRetention: 'The retention is saved. The first deployments are removed after an hour.',
-  consoleAcceptTransfer: ({ answer }) => `The project ${answer.name ?? ''} is yours.`.replace('  ', ' '),
+  consoleSetRetention: ({ answer }) =>
+    Object.values(answer.deploymentExpiration as object).every((period) => period === 'unlimited')
+      ? 'The retention is saved. All deployments stay.'
+      : 'The retention is saved. The first deployments are removed after an hour.',
+  consoleAcceptTransfer: 'The transfer has started. The project is in this list once it has moved.',
   consoleAddInstallationProject: ({ form }) => `${form.project} is added to the installation.`,
   consoleRemoveInstallationProject: 'The project is removed from the installation.',
   consoleUninstall: 'The app is uninstalled. Its tokens have ended.',
   consoleUpdateApp: 'The app is saved.',
   consoleDeleteAppSecret: 'The secret is deleted. Nothing can be signed in with it any more.',
-  consoleDeleteApp: 'The app is deleted, with its installations.',
+  consoleDeleteApp: 'The app is deleted.',
   consoleReplayRange: ({ answer }) => `${answer.replayed} sent again.`,
   consoleUpdateWebhook: 'The webhook is saved. Events from now on go by it.',
   consoleEnableWebhook: 'The webhook is enabled. Events from now on are sent.',
@@ -66,6 +69,7 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleSendLines: 'The lines are sent again.',
   consoleChangeRole: ({ form }) => `The role is ${form.role?.toLowerCase()} now.`,
   consoleRemoveMember: 'The member is removed. Their tokens reach nothing in this team.',
+  consoleWithdrawInvitation: 'The invitation is withdrawn. Its link opens nothing any more.',
   consoleLeaveTeam: ({ params }) => `You left the team ${params.slug}.`,
   consoleChangeTeam: 'The settings of the team are saved.',
   consoleMakeTeam: ({ answer }) => `The team ${answer.slug} is created. Invite its members here.`,

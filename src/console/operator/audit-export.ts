@@ -32,8 +32,8 @@ export const auditExportScreens: readonly Screen[] = [
 
 /** Renders the fields of a period. */
 export function periodFields({ from, to }: Period): Html {
-  return html`<div class="day">${field('from', 'From', { type: 'date', value: from })}</div>
-<div class="day">${field('to', 'To', { type: 'date', value: to })}</div>`
+  return html`<div class="day">${field('from', 'From (UTC)', { type: 'date', value: from })}</div>
+<div class="day">${field('to', 'To (UTC)', { type: 'date', value: to })}</div>`
 }
 
 /** Returns the bounds of a period in ms, as query texts. Refuses: bad_request 400 for what is not a day. */

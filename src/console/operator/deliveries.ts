@@ -68,7 +68,7 @@ ${dataTable(
 <td>${relativeTime(delivery.createdAt, ctx.now)}</td><td>${attemptsOf(delivery, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('deliveries', delivery.id)}/replay`, 'Resend', { label: `Resend: ${delivery.id}` })}</td></tr>`,
   ),
-  { none: 'No deliveries yet.' },
+  { none: status || until ? 'No deliveries match.' : 'No deliveries yet.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })

@@ -1,4 +1,5 @@
-/** The questions before production moves: promote, roll back, pause. Each is a page, and names what moves. docs/console.md: Project pages. */
+/** The questions before production moves: promote, roll back, redeploy, pause. Each is a page, and names what moves. docs/console.md: Project pages. */
+import type { Static } from 'typebox'
 import { note } from '../../platform/pages/face/notes.ts'
 import { glyph } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -12,6 +13,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
+import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { countOf } from '../controls.ts'
 import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
@@ -20,20 +22,18 @@ import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
+/** Domains that are counted, and those that are named. */
+const COUNTED = 100
+const NAMED = 20
 
 /** TABLE The questions about a deployment. */
 const MOVES = {
-  promote: {
-    title: 'Promote to production?',
-    verb: 'Promote',
-    look: 'primary',
-    follows: 'New production deployments go live automatically, also where a rollback had stopped that.',
-  },
+  promote: { title: 'Promote to production?', verb: 'Promote', look: 'primary', follows: afterPromote },
   rollback: {
     title: 'Roll back production?',
     verb: 'Roll back',
     look: 'danger',
-    follows: 'New deployments will not go live until you promote one.',
+    follows: async () => 'New deployments will not go live until you promote one.',
   },
 } as const
 type Move = keyof typeof MOVES
@@ -44,15 +44,22 @@ export const confirmScreens: readonly Screen[] = [
       method: 'GET',
       path: `${PROJECT}/deployments/:id/${move}`,
       name: `confirm-${move}`,
-      calls: DEPLOYMENT_READ,
+      calls: [...DEPLOYMENT_READ, 'getProjectDomains'],
       run: (ctx, input) => askMove(ctx, input, move),
     }),
   ),
   consoleScreen({
     method: 'GET',
+    path: `${PROJECT}/deployments/:id/redeploy`,
+    name: 'confirm-redeploy',
+    calls: DEPLOYMENT_READ,
+    run: askRedeploy,
+  }),
+  consoleScreen({
+    method: 'GET',
     path: `${PROJECT}/pause`,
     name: 'confirm-pause',
-    calls: ['getProject'],
+    calls: ['getProject', 'getProjectDomains'],
     run: askPause,
   }),
 ]
@@ -62,7 +69,7 @@ async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move
   const { project, one: to } = await readDeployment(ctx, account, params)
   const live = project.targets?.production
   const from = live && live.id !== to.id ? await readLive(ctx, account, live.id) : undefined
-  const domains = live?.alias ?? []
+  const domains = await productionDomains(ctx, account, project)
   const { title, verb, look, follows } = MOVES[move]
   const back = deploymentPath(account, project.name, to.id)
   return consolePage(
@@ -73,12 +80,12 @@ async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move
       within: [[titleOf(to), back]],
       body: sheet(ctx, {
         title,
-        about: html`${domains.length === 0 ? 'No domain is connected yet.' : `Moves ${countOf(domains.length, 'domain')}.`} Nothing is built. Visitors get it within seconds.`,
+        about: html`${domains.names.length === 0 ? 'No domain is connected yet.' : `Moves ${domains.count}.`} Nothing is built. Visitors get it within seconds.`,
         moves: html`<div class="berths">
-${from && html`<div>${mooring(from, 'From, live now', ctx.now)}</div>`}
+${from && html`<div>${mooring(from, 'From, live now', ctx.now, true)}</div>`}
 <div>${mooring(to, 'To', ctx.now)}
-${domains.length > 0 && html`<ul class="lines">${domains.map((domain) => html`<li><span class="medium any">${domain}</span></li>`)}</ul>`}</div></div>`,
-        follows: note('warn', follows),
+${domainLines(domains, 'lines')}</div></div>`,
+        follows: note('warn', await follows(ctx, project)),
         action: url,
         back,
         button: html`<button class="btn ${look}">${verb}</button>`,
@@ -87,9 +94,69 @@ ${domains.length > 0 && html`<ul class="lines">${domains.map((domain) => html`<l
   )
 }
 
+/** A redeploy is a preview unless its target is said, so the form of a production deployment says it. */
+async function askRedeploy(ctx: ConsoleCtx, { params, url }: ScreenInput): Promise<Page> {
+  const account = await findAccountOfPath(ctx, params)
+  const { project, one } = await readDeployment(ctx, account, params)
+  const isProduction = one.target === 'production'
+  const title = isProduction ? 'Redeploy to production?' : 'Redeploy?'
+  const back = deploymentPath(account, project.name, one.id)
+  return consolePage(
+    ctx,
+    { account, project: project.name, tab: 'deployments' },
+    {
+      title,
+      within: [[titleOf(one), back]],
+      body: sheet(ctx, {
+        title,
+        about: html`Deploys the same source again, with the settings and variables that the project has now.`,
+        moves: html`<div class="berths"><div>${mooring(one, 'Again', ctx.now)}</div></div>`,
+        follows: html`${isProduction && html`<input type="hidden" name="target" value="production">`}${afterRedeploy(project, isProduction)}`,
+        action: url,
+        back,
+        button: html`<button class="btn primary">Redeploy</button>`,
+      }),
+    },
+  )
+}
+
+function afterRedeploy({ autoAssignCustomDomains, paused }: Project, isProduction: boolean): Html {
+  if (!isProduction) return note('info', 'It gets a URL of its own. Production stays as it is.')
+  if (paused || !autoAssignCustomDomains) return note('info', 'It does not go live until you promote it.')
+  return note('warn', 'It goes live as soon as it is ready.')
+}
+
+/** Says what new deployments do after a promote, which turns on again what a rollback turned off, and nothing else. */
+async function afterPromote({ db }: ConsoleCtx, { id, autoAssignCustomDomains }: Project): Promise<string> {
+  if (autoAssignCustomDomains) return 'New production deployments go live automatically.'
+  const row = await db.selectFrom('project').select('auto_assign_off_at').where('id', '=', id).executeTakeFirst()
+  return row?.auto_assign_off_at == null
+    ? 'New production deployments go on waiting until you promote them: automatic promotion is off in Settings.'
+    : 'New production deployments go live automatically again, which the rollback had stopped.'
+}
+
+type Domains = { names: readonly string[]; count: string }
+
+/** Reads the domains that production serves, or gets with the next promote, and its generated addresses. */
+async function productionDomains(ctx: ConsoleCtx, account: OwnAccount, project: Project): Promise<Domains> {
+  const { domains, pagination } = await ctx.callRoute<Static<typeof DomainList>>('getProjectDomains', {
+    account,
+    params: { idOrName: project.id },
+    query: { production: 'true', verified: 'true', redirects: 'false', limit: String(COUNTED) },
+  })
+  const names = [...domains.map(({ name }) => name), ...(project.targets?.production?.automaticAliases ?? [])]
+  return { names, count: pagination.next === null ? countOf(names.length, 'domain') : `${COUNTED} domains or more` }
+}
+
+function domainLines({ names }: Domains, look: string): Html | undefined {
+  if (names.length === 0) return undefined
+  const others = names.length - NAMED
+  return html`<ul class="${look}">${names.slice(0, NAMED).map((name) => html`<li><span class="medium any">${name}</span></li>`)}${others > 0 && html`<li><span class="soft">and ${others} more</span></li>`}</ul>`
+}
+
 async function askPause(ctx: ConsoleCtx, { params, url }: ScreenInput): Promise<Page> {
   const { account, project } = await findPlace(ctx, params.slug!, params.name!)
-  const domains = project.targets?.production?.alias ?? []
+  const domains = await productionDomains(ctx, account, project)
   const back = projectPath(account, project.name)
   return consolePage(
     ctx,
@@ -98,10 +165,9 @@ async function askPause(ctx: ConsoleCtx, { params, url }: ScreenInput): Promise<
       title: 'Pause project',
       body: sheet(ctx, {
         title: `Pause ${project.name}?`,
-        about: html`Visitors see a “paused” page on ${domains.length === 0 ? 'its domains' : countOf(domains.length, 'domain')} until you resume.`,
+        about: html`Visitors see a “paused” page on ${domains.names.length === 0 ? 'its domains' : domains.count} until you resume.`,
         moves:
-          domains.length > 0 &&
-          html`<div class="berths"><div><ul class="lines loose">${domains.map((domain) => html`<li><span class="medium any">${domain}</span></li>`)}</ul></div></div>`,
+          domains.names.length > 0 && html`<div class="berths"><div>${domainLines(domains, 'lines loose')}</div></div>`,
         follows: note(
           'warn',
           'While it is paused nothing can be promoted. Resuming turns automatic promotion on again.',
@@ -143,9 +209,8 @@ ${follows}</div>
 }
 
 /** Renders a deployment, its author and its commit. */
-export function mooring(one: Deployment, label: string, now: number): Html {
-  const live = label !== 'To'
-  return html`<div class="moor"><span class="moor-ring">${live ? glyph('good', 'live') : glyph('idle')}</span><div><span class="small soft">${label}</span>
+export function mooring(one: Deployment, label: string, now: number, isLive = false): Html {
+  return html`<div class="moor"><span class="moor-ring">${isLive ? glyph('good', 'live') : glyph('idle')}</span><div><span class="small soft">${label}</span>
 <div class="medium any">${titleOf(one)}</div>
 <div class="line tight small soft">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, now)}</div></div></div>`
 }

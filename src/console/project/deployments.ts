@@ -126,7 +126,7 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
   const liveId = project.targets?.production?.id
   return html`<ol class="card rows deps">${deployments.map((deployment) => {
     const isLive = deployment.uid === liveId
-    return html`<li class="hit"><div class="dep"><span class="dep-st">${isLive ? state('good', 'Live', 'live') : stateOf(deployment.readyState)}${durationOf(deployment)}</span>
+    return html`<li class="hit"><div class="dep"><span class="dep-st">${isLive ? liveState(project) : stateOf(deployment.readyState)}${durationOf(deployment)}</span>
 <div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.uid)}">${titleOf(deployment)}</a>${isLive && html`<span class="badge good">Current</span>`}</span>
 <span class="line tight">${commitRefs(deployment)}${titleOf(deployment) !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>
 <span class="dep-env"><span class="badge${deployment.target === 'production' && ' accent'}">${sentenceCase(deployment.target ?? 'preview')}</span></span>
@@ -175,7 +175,7 @@ export async function deploymentPage(
       title: titleOf(one),
       within: [],
       reload: isRunning(one) ? RELOAD_SECONDS : undefined,
-      body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? state('good', 'Live', 'live') : stateOf(one.readyState)}</h1>
+      body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? liveState(project) : stateOf(one.readyState)}</h1>
 <div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${durationOf(one)}</div></div>
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(error)}
@@ -194,6 +194,11 @@ ${
 }`,
     },
   )
+}
+
+/** Visitors of a paused project get 503. */
+function liveState({ paused }: Project): Html {
+  return paused ? state('warn', 'Paused', 'paused') : state('good', 'Live', 'live')
 }
 
 function isLive({ targets }: Project, { id }: Deployment): boolean {

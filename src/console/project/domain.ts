@@ -117,7 +117,7 @@ ${editFields(ctx, error, (error) => routingInputs(domain, environments, error))}
 </form>
 ${dangerCard(
   'Remove domain',
-  html`<strong>${domain.name}</strong> stops serving this project. If you add it again within 30 days, you need not verify it again.`,
+  html`<strong>${domain.name}</strong> stops serving this project.${domain.verified && ' If you add it again within 30 days, you need not verify it again.'}`,
   html`<details class="twice"><summary class="btn">Remove domain…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
 ${checkboxField('removeRedirects', 'Also remove the domains that redirect to it', false)}
@@ -143,7 +143,8 @@ ${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))
 ${canVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button class="btn primary">Verify now</button></form>`}</li></ol></section>`
 }
 
-function checks({ checkedUntil = 0 }: ProjectDomain, now: number, canVerify: boolean): Html {
+/** Says until when Berth looks for the record automatically. */
+export function checks({ checkedUntil = 0 }: ProjectDomain, now: number, canVerify: boolean): Html {
   if (checkedUntil > now) return html`Berth checks automatically until ${exactTime(checkedUntil)}, less and less often.`
   return html`Berth no longer checks automatically.${canVerify && ' “Verify now” checks, and starts the checks again for 72 hours.'}`
 }

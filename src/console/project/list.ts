@@ -17,7 +17,7 @@ import type { Project, ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath, homePath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import {
@@ -71,18 +71,18 @@ export const projectListScreens: readonly Screen[] = [
 ]
 
 async function openConsole(ctx: ConsoleCtx) {
-  return { redirectTo: accountPath({ slug: await homeSlug(ctx) }) }
+  return { redirectTo: homePath(await homeAccount(ctx)) }
 }
 
-/** Returns the slug of the account that this browser had open last; else of the default team, of the only team of a user without projects, or of the user. */
-export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
+/** Returns the account that this browser had open last; else the default team, the only team of a user without projects, or that of the user. */
+export async function homeAccount(ctx: ConsoleCtx): Promise<OwnAccount> {
   const [personal, ...teams] = await accountsOf(ctx)
   const open = [personal!, ...teams.filter((team) => team.lacks_factor === 0)]
   const known =
     open.find(({ slug }) => slug === ctx.lastAccount) ?? open.find(({ id }) => id === personal!.default_team_id)
-  if (known !== undefined) return known.slug
+  if (known !== undefined) return known
   const isAlone = open.length === 2 && (await countProjects(ctx, personal!)) === 0
-  return open[isAlone ? 1 : 0]!.slug
+  return open[isAlone ? 1 : 0]!
 }
 
 async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {

@@ -5,8 +5,8 @@ import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../projects/
 import { dataTable } from '../fields.ts'
 import { consolePage, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
-import { edgeNotConfigured, recordFacts, recordsOf } from './domain.ts'
-import { DOMAINS_PATH, domainPath } from './domains.ts'
+import { checks, edgeNotConfigured, recordFacts, recordsOf } from './domain.ts'
+import { canChangeDomains, DOMAINS_PATH, domainPath } from './domains.ts'
 
 const ONE = `${DOMAINS_PATH}/:domain`
 
@@ -91,7 +91,8 @@ async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const [project, name] = [params.name!, params.domain!]
   const input = { account, params: { idOrName: project, domain: name } }
-  const { verification = [] } = await ctx.callRoute<ProjectDomain>('getProjectDomain', input)
+  const domain = await ctx.callRoute<ProjectDomain>('getProjectDomain', input)
+  const { verification = [] } = domain
   const { nameServers } = await ctx.callRoute<DomainAnswers>('getProjectDomainAnswers', input)
   const path = domainPath(account, project, name)
   return consolePage(
@@ -106,7 +107,7 @@ ${verification.map(
 ${recordFacts({ type, values: [value] }, at)}
 ${checked(ctx)}</section>`,
 )}
-<p>Berth queries each of its name servers. Once they return the record, press “Verify now” to verify the domain. Berth does not check automatically.</p>
+${verification.length > 0 && html`<p>Berth queries each of its name servers. Once they return the record, Berth can verify the domain. ${checks(domain, ctx.now, canChangeDomains(account))}</p>`}
 ${dataTable(
   'Name servers',
   ['Name server', 'Answer', 'Record'],

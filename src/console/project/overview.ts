@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -18,6 +19,7 @@ import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
 import { relativeTime } from '../time.ts'
+import { siteAddress } from './deployment/details.ts'
 import { stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
@@ -65,7 +67,7 @@ ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card in stack"><h2>Production</h2>
 <dl class="facts">
 <dt>State</dt><dd>${projectStateLabel(project, failedOf(newest))}</dd>
-<dt>Deployment</dt><dd>${production(account, project, ctx.now)}</dd>
+<dt>Deployment</dt><dd>${production(ctx, account, project)}</dd>
 <dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
 <dt>Project ID</dt><dd>${copyable(project.id, 'id')}</dd>
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
@@ -90,7 +92,8 @@ async function whatNeedsAttention(
     query: { verified: 'false', limit: String(MAX_DOMAINS) },
   })
   const last = newest.find(({ target }) => target === 'production')
-  const staged = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
+  const isWaiting = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
+  const staged = isWaiting && !wasLeft(project, last)
   const isHeld = isRolledBack(project)
   return [
     ...(project.paused ? [await paused(ctx, account, project)] : []),
@@ -123,6 +126,11 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
   return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
 }
 
+/** Whether a rollback went past this deployment: it is not to be promoted again. */
+function wasLeft({ lastAliasRequest }: Project, { created_stamp }: LatestDeployment): boolean {
+  return lastAliasRequest?.type === 'rollback' && stampToMs(created_stamp) <= lastAliasRequest.requestedAt
+}
+
 function held(account: OwnAccount, { name, lastAliasRequest }: Project, now: number): Html {
   const { toDeploymentId, requestedAt } = lastAliasRequest!
   return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">an earlier deployment</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.`
@@ -146,12 +154,12 @@ function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Proje
 <button class="btn primary">${icon('play')}Resume</button></form>`
 }
 
-function production(account: OwnAccount, { name, targets }: Project, now: number): Html {
+function production(ctx: ConsoleCtx, account: OwnAccount, { name, targets }: Project): Html {
   const live = targets?.production
   if (live === undefined || live === null) return html`Not deployed yet.`
   const names = [...new Set([...live.alias, live.url])]
-  return html`${names.map((host) => html`<a href="https://${host}" rel="noreferrer">${host}</a> `)}<br>
-<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, created ${relativeTime(live.createdAt, now)}</span>`
+  return html`${names.map((host) => html`<a href="${siteAddress(ctx, host)}" rel="noreferrer">${host}</a> `)}<br>
+<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, created ${relativeTime(live.createdAt, ctx.now)}</span>`
 }
 
 function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {

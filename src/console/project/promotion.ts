@@ -1,7 +1,8 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static } from 'typebox'
 import { type Mood, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
@@ -15,6 +16,8 @@ import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployment
 /** Without script, the page reloads while a request is in progress. */
 const RELOAD_SECONDS = 2
 const MAX_SHOWN = 100
+/** Without a target a redeploy is a preview. The page before says it (confirm.ts). */
+const Redeployment = Type.Object({ target: Type.Optional(Type.String()) })
 
 export const promotionScreens: readonly Screen[] = [
   ...(
@@ -43,15 +46,16 @@ export const promotionScreens: readonly Screen[] = [
     next: (_, { params }) => deploymentPath({ slug: params.slug! }, params.name!, params.id!),
     renderErrors: deploymentPage,
   }),
-  action<TSchema, { id: string }>({
+  action<typeof Redeployment, { id: string }>({
     path: `${DEPLOYMENTS_PATH}/:id/redeploy`,
     name: 'console-redeploy',
+    form: Redeployment,
     calls: 'createDeployment',
     renderCalls: DEPLOYMENT_SHOWN,
     before: mustBeOfProject,
-    request: ({ params }) => ({
+    request: ({ params, form: { target } }) => ({
       query: { forceNew: '1' },
-      body: { deploymentId: params.id!, meta: { action: 'redeploy' } },
+      body: { deploymentId: params.id!, ...(target && { target }), meta: { action: 'redeploy' } },
     }),
     next: ({ id }, { params }) => deploymentPath({ slug: params.slug! }, params.name!, id),
     renderErrors: deploymentPage,
@@ -86,10 +90,16 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
       title: 'Promote',
       body: html`<h1>Promote and roll back</h1><p class="card empty">No promotions or rollbacks yet.</p>`,
     })
-  const { aliases = [] } = await ctx.callRoute<Static<typeof PromoteAliases>>(
+  const isFailed = request.jobStatus === 'failed'
+  const { aliases = [], pagination } = await ctx.callRoute<Static<typeof PromoteAliases>>(
     request.type === 'promote' ? 'listPromoteAliases' : 'listRollbackAliases',
-    { account, params: { projectId: project.id }, query: { limit: String(MAX_SHOWN) } },
+    {
+      account,
+      params: { projectId: project.id },
+      query: { limit: String(MAX_SHOWN), failedOnly: isFailed ? 'true' : undefined },
+    },
   )
+  const isLonger = pagination != null && pagination.next !== null
   const isRunning = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
   const [words, mood] = LABELS[request.jobStatus]
   return consolePage(ctx, place, {
@@ -103,7 +113,11 @@ ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deployment
 ${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already. Nothing changed for visitors.</p>`}
 ${request.type === 'rollback' && html`<p class="soft small">New deployments will not go live until you promote one.</p>`}
 ${isRunning && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">Refresh</a></p>`}</section>
-${aliases.length > 0 && dataTable('Domains', ['Domain', 'State'], aliases.map(row))}
+${
+  aliases.length > 0 &&
+  html`${(isFailed || isLonger) && html`<p class="soft small">${isFailed && 'The domains that could not be assigned.'}${isLonger && ` The newest ${MAX_SHOWN}.`}</p>`}
+${dataTable('Domains', ['Domain', 'State'], aliases.map(row))}`
+}
 <p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
   })
 }

@@ -8,6 +8,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
+import type { Project } from '../../projects/projects/schema.ts'
 import type { TransferCode } from '../../projects/transfer/transfer.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { copyable } from '../fields.ts'
@@ -18,6 +19,8 @@ const GIVE = '/console/t/:slug/projects/:name/transfer'
 const RECEIVE = '/console/t/:slug/receive'
 const Text = Type.Optional(Type.String())
 const Receipt = Type.Object({ code: Text, newProjectName: Text })
+/** `id`: of the project that was shown. Another one may have its name by now. */
+const Offer = Type.Object({ id: Text })
 
 export const transferScreens: readonly Screen[] = [
   consoleScreen({
@@ -28,14 +31,15 @@ export const transferScreens: readonly Screen[] = [
     requiresReauthentication: true,
     run: (ctx, input) => showGive(ctx, input),
   }),
-  action<typeof Receipt, Static<typeof TransferCode>>({
+  action<typeof Offer, Static<typeof TransferCode>>({
     path: GIVE,
     name: 'consoleRequestTransfer',
+    form: Offer,
     calls: 'createProjectTransferRequest',
     renderCalls: ['getProject'],
     // The code grants everything in the project, including values of variables.
     fresh: true,
-    request: ({ params }) => ({ params: { idOrName: params.name! }, body: {} }),
+    request: ({ params, form }) => ({ params: { idOrName: form.id || params.name! }, body: {} }),
     next: ({ code }, { params }, ctx) => showCode(ctx, params, code),
     renderErrors: showGive,
   }),
@@ -63,8 +67,7 @@ export const transferScreens: readonly Screen[] = [
 
 async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  // Returns 404 for a missing project.
-  await ctx.callRoute('getProject', { account, params: { idOrName: params.name! } })
+  const { id } = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
@@ -73,7 +76,7 @@ async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
       body: html`<div class="head"><h1>Transfer ${params.name} to another account</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
-${csrfFields(ctx)}
+${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">
 <p>This creates a transfer code. A member of the other account can use it once, within 24 hours. The project is locked while it moves.</p>
 <p>Anyone with the code gets the project with its variables, domains and deployments. Variables created by integrations are removed.</p>
 <p class="line"><button class="btn primary">Create code</button><a class="btn" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>

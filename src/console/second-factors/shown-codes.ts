@@ -2,6 +2,7 @@ import { notifyFactorAdded } from '../../accounts/second-factor/second-factor.ts
 import { endOtherSessions } from '../../accounts/sign-in/sessions.ts'
 import { html } from '../../platform/pages/html.ts'
 import type { UserPageCtx, View } from '../../platform/pages/screen.ts'
+import { copyButton } from '../controls.ts'
 import { consolePage } from '../frame.ts'
 
 /** Path of the second factors page. */
@@ -26,7 +27,10 @@ export function recoveryPage(ctx: UserPageCtx, codes: readonly string[]): Promis
       title: 'Recovery codes',
       body: html`<div class="head"><h1>Recovery codes</h1></div>
 <section class="card in stack"><p>Each code signs you in once if you lose your other second factors. You won't see them again: print them or store them in your password manager.</p>
-<ul class="plain">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
+<div class="code"><ul class="plain grow">${codes.map(
+        (code) => html`<li><code>${code}</code></li>
+`,
+      )}</ul>${copyButton('recovery codes')}</div>
 <p class="line"><a class="btn primary" href="${FACTORS}">I've saved them</a></p></section>`,
     },
   )

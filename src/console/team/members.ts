@@ -10,6 +10,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { ROLES } from '../../platform/permissions/roles.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, dangerCard, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
@@ -67,15 +68,31 @@ export const memberScreens: readonly Screen[] = [
     renderErrors: showAgain,
   }),
   action({
+    path: `${LIST}/:uid/withdraw`,
+    name: 'consoleWithdrawInvitation',
+    calls: 'deleteTeamInviteCode',
+    renderCalls: shows,
+    // Of a user who accepted meanwhile there is no invitation, and the member stays.
+    request: ({ params }) => ({ params: { ...team(params), inviteId: params.uid! } }),
+    next: toList,
+    renderErrors: showAgain,
+  }),
+  action({
     path: `${LIST}/:uid/leave`,
     name: 'consoleLeaveTeam',
     calls: 'removeTeamMember',
     renderCalls: shows,
+    before: mustBeOneself,
     request: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
     next: () => '/console',
     renderErrors: showAgain,
   }),
 ]
+
+/** Removing others asks for a recent password, leaving does not. Refuses: not_found 404. */
+async function mustBeOneself({ user }: ConsoleCtx, _: OwnAccount, { uid }: ScreenInput['params']): Promise<void> {
+  if (uid !== user.userId) refuse('not_found', 'You can leave a team for yourself only.')
+}
 
 function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
   return showMembers(ctx, { ...input, query: {} }, error)
@@ -139,7 +156,7 @@ ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, c
 
 /** Removing a member revokes tokens and disables installations, so it needs confirmation. Withdrawing an invitation does not. */
 function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string, team: string): Html {
-  if (!isMember) return button(ctx, `${path}/remove`, 'Withdraw', { label: `Withdraw: ${called}` })
+  if (!isMember) return button(ctx, `${path}/withdraw`, 'Withdraw', { label: `Withdraw: ${called}` })
   return confirmedButton(ctx, `${path}/remove`, 'Remove', {
     label: `Remove: ${called}`,
     look: 'small',

@@ -153,13 +153,15 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
       title: 'Tokens',
       body: html`${heading('Your tokens', html`<a class="btn primary" href="${LIST}/new?account=${account.id}">New token</a>`)}
 <p class="soft">Your tokens with access to <strong>${account.slug}</strong>. Only you can see them. <a href="${LIST}">All your tokens</a></p>
-${here.length === 0 ? nothing() : table(ctx, here, [account])}
+${here.length === 0 ? nothing(pagination.next !== null) : table(ctx, here, [account])}
 ${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
     },
   )
 }
 
-function nothing(): Html {
+/** `hasOlder`: tokens of other accounts fill this page. */
+function nothing(hasOlder = false): Html {
+  if (hasOlder) return html`<p class="card empty">None of these tokens opens this account. Older ones are below.</p>`
   return html`<div class="card empty"><h2>No tokens yet</h2><p>Tokens give programs your access: the command line, CI pipelines, Terraform.</p></div>`
 }
 

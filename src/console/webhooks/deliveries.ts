@@ -1,4 +1,4 @@
-import type { Delivery } from '../../integrations/webhooks/schema.ts'
+import type { Delivery, Webhook } from '../../integrations/webhooks/schema.ts'
 import { note } from '../../platform/pages/face/notes.ts'
 import { state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -10,6 +10,7 @@ import {
   type ScreenInput,
   type UserPageCtx,
 } from '../../platform/pages/screen.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
@@ -18,6 +19,8 @@ import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../fr
 import { relativeTime } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
+
+const SHOWN = ['getWebhookDelivery', 'getWebhook']
 
 function toDelivery({ params }: ScreenInput) {
   return { params: { id: params.id!, deliveryId: params.deliveryId! } }
@@ -28,14 +31,14 @@ export const deliveryScreens: readonly Screen[] = [
     method: 'GET',
     path: ONE,
     name: 'consoleDelivery',
-    calls: ['getWebhookDelivery'],
+    calls: SHOWN,
     run: showDelivery,
   }),
   action({
     path: `${ONE}/replay`,
     name: 'consoleReplayDelivery',
     calls: 'replayWebhookDelivery',
-    renderCalls: ['getWebhookDelivery'],
+    renderCalls: SHOWN,
     request: toDelivery,
     next: (_, { params }) =>
       `${accountPath({ slug: params.slug! }, `webhooks/${params.id}/deliveries/${params.deliveryId}`)}`,
@@ -51,14 +54,36 @@ export function statusForm(path: string, chosen: string | undefined): Html {
   )}</select><button class="btn">Show</button></form>`
 }
 
+/** `isNarrowed`: only some of the deliveries were read, by status or by age. */
+type DeliveryOptions = {
+  linkOf?: (one: Delivery) => string
+  actOf?: (one: Delivery) => Html | undefined
+  isNarrowed: boolean
+}
+
+/** Reads a webhook of the account. Undefined for the webhook of an app, whose settings are on the page of the app. */
+export async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
+  try {
+    return await ctx.callRoute<Webhook>('getWebhook', { account, params: { id } })
+  } catch (error) {
+    if (error instanceof Refusal && error.key === 'not_found') return undefined
+    throw error
+  }
+}
+
+/** Returns whether the role can change a webhook and resend to it. Undefined: that of an app. */
+export function canManageWebhook(account: OwnAccount, webhook: Webhook | undefined): boolean {
+  return canInAccount(account, webhook === undefined ? 'integration:write' : 'webhook:write')
+}
+
 /** Renders deliveries in a table. `linkOf`: the page of a delivery, if it has one; `actOf`: its action. */
 export function deliveryTable(
   deliveries: readonly Delivery[],
   now: number,
-  { linkOf, actOf }: { linkOf?: (one: Delivery) => string; actOf?: (one: Delivery) => Html | undefined },
+  { linkOf, actOf, isNarrowed }: DeliveryOptions,
 ): Html {
   if (deliveries.length === 0)
-    return html`<p class="card empty">No deliveries yet. Deliveries are kept for 30 days.</p>`
+    return html`<p class="card empty">${isNarrowed ? 'No deliveries match.' : 'No deliveries yet.'} Deliveries are kept for 30 days.</p>`
   return dataTable(
     'Deliveries',
     ['State', 'Event', 'Attempts', 'Last response', 'When', actOf !== undefined && 'Actions'],
@@ -113,15 +138,17 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const input = { params: { id: params.id!, deliveryId: params.deliveryId! } }
   const one = await ctx.callRoute<Delivery>('getWebhookDelivery', { account, ...input })
+  const endpoint = await endpointOf(ctx, account, params.id!)
+  const writes = canManageWebhook(account, endpoint)
   const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
   const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
   return consolePage(
     ctx,
-    { account, tab: 'webhooks' },
+    { account, tab: endpoint === undefined ? 'apps' : 'webhooks' },
     {
       title: one.type,
       within: [['Webhook', webhook]],
-      body: html`<div class="head"><h1>${one.type}</h1>${canInAccount(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
+      body: html`<div class="head"><h1>${one.type}</h1>${writes && sendButton(ctx, `${path}/replay`, one, '')}</div>
 ${formErrorNotice(error)}
 ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 <section class="card in stack"><h2>Delivery</h2><dl class="facts">
@@ -130,7 +157,7 @@ ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 <dt>webhook-id</dt><dd>${one.eventId === null ? 'Not stored' : copyable(one.eventId, 'webhook-id')}</dd>
 <dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
-${requestOf(account, one)}
+${requestOf(writes, one)}
 ${attemptsOf(one, ctx)}`,
     },
   )
@@ -163,13 +190,8 @@ function whatComes({ status, dueAt }: Delivery, now: number): Html | undefined {
   return dueAt === null || dueAt <= now ? html`It is being sent.` : html`Next attempt: ${relativeTime(dueAt, now)}.`
 }
 
-function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
-  const why =
-    attempts.length === 0
-      ? 'Not sent yet.'
-      : canInAccount(account, 'webhook:write')
-        ? 'No longer stored.'
-        : 'Your role cannot see it.'
+function requestOf(writes: boolean, { request, attempts }: Delivery): Html {
+  const why = attempts.length === 0 ? 'Not sent yet.' : writes ? 'No longer stored.' : 'Your role cannot see it.'
   return html`<section class="card in stack"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Headers are not stored.</p><pre>${prettyJson(request)}</pre>`}</section>`
 }
 

@@ -18,7 +18,6 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
-import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, cardTitle, confirmedButton, countOf, dangerCard, paginationLinks } from '../controls.ts'
@@ -26,7 +25,7 @@ import { copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
-import { deliveryTable, prettyJson, sendButton, statusForm } from './deliveries.ts'
+import { canManageWebhook, deliveryTable, endpointOf, prettyJson, sendButton, statusForm } from './deliveries.ts'
 import { webhookPath } from './webhook-form.ts'
 import { endpointState } from './webhooks.ts'
 
@@ -126,11 +125,12 @@ async function showWebhook(
   })
   const path = webhookPath(account, id)
   const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
-  const writes = canInAccount(account, one === undefined ? 'integration:write' : 'webhook:write')
+  const writes = canManageWebhook(account, one)
   const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
   const actOf = writes && {
     actOf: (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery),
   }
+  const isNarrowed = [query.status, query.until].some(Boolean)
   return consolePage(
     ctx,
     { account, tab: one === undefined ? 'apps' : 'webhooks' },
@@ -142,22 +142,12 @@ ${formErrorNotice(error)}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
-${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
+${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf, isNarrowed })}
 ${paginationLinks(path, query, pagination.next)}
 ${writes && rangeForm(ctx, path, error)}
 ${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
     },
   )
-}
-
-/** Undefined for the webhook of an app, whose settings are on the page of the app. */
-async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
-  try {
-    return await ctx.callRoute<Webhook>('getWebhook', { account, params: { id } })
-  } catch (error) {
-    if (error instanceof Refusal && error.key === 'not_found') return undefined
-    throw error
-  }
 }
 
 function testForm(ctx: ConsoleCtx, path: string): Html {
@@ -217,9 +207,10 @@ ${select(
 async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const { arrived, statusCode, error, response, durationMs, request } = tested
+  const endpoint = await endpointOf(ctx, account, params.id!)
   return consolePage(
     ctx,
-    { account, tab: 'webhooks' },
+    { account, tab: endpoint === undefined ? 'apps' : 'webhooks' },
     {
       title: 'Test event',
       within: [['Webhook', webhookPath(account, params.id!)]],

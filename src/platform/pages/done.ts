@@ -17,13 +17,21 @@ export function doneCookie(view: View, { session }: BrowserSession): string | un
   return `${text}.${macOf(session, view.redirectTo, text)}`
 }
 
-/** Puts the sentence of the last redirect above the page at `url`, if it is of this page and session. */
-export function showDone(view: View, { session, done = '' }: BrowserSession, url: string): void {
-  if (!('body' in view) || view.status !== undefined || session === undefined) return
+/** Puts the sentence of the last redirect above the page at `url`, if it is of this page and session. A page that redirects (`isPage`) hands it on. */
+export function showDone(view: View, guest: BrowserSession, url: string, isPage = false): void {
+  const sentence = sentenceFor(guest, url)
+  if (sentence === undefined) return
+  if ('redirectTo' in view && isPage) view.done ??= sentence
+  if (!('body' in view) || view.status !== undefined) return
+  view.body = html`${note('good', sentence, { role: 'status' })}${view.body}`
+}
+
+function sentenceFor({ session, done = '' }: BrowserSession, url: string): string | undefined {
+  if (session === undefined) return undefined
   const [text = '', mac = ''] = done.split('.')
   const [given, expected] = [Buffer.from(mac), Buffer.from(macOf(session, url, text))]
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return
-  view.body = html`${note('good', Buffer.from(text, 'base64url').toString(), { role: 'status' })}${view.body}`
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
+  return Buffer.from(text, 'base64url').toString()
 }
 
 function macOf(session: string, url: string, text: string): string {

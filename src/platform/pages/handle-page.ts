@@ -73,7 +73,7 @@ export async function handlePage(
       if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(asked, guest)
       throw fault
     })
-    showDone(shown, guest, request.originalUrl)
+    showDone(shown, guest, request.originalUrl, screen.method === 'GET')
     const isFixed = screen.requiresReauthentication || screen.noAutoRefresh
     const follows = screen.method === 'GET' && OF_ACCOUNT.test(screen.path) && !isFixed
     return reply(deps, guest, shown, follows ? stamp : undefined)

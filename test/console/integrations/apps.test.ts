@@ -1,9 +1,9 @@
 /** Apps in the console: registered with a secret that is shown once, changed, given a second secret, installed, tried and removed. docs/console.md. */
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
-import { receiver } from '../../support/servers/receiver.ts'
+import { deliver, LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { consentAndInstall, seedInstallation } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const APP = {
   slug: 'helper',
@@ -29,6 +29,7 @@ onBothEngines(
     assert.match(shown.text, /Helper 🚢/)
     assert.match(shown.text, /read:project/)
     assert.match(shown.text, /No installations yet/)
+    for (const { text } of [made, shown]) assert.match(text, /aria-label="Copy the client ID"/)
     assert.doesNotMatch((await client.get(path)).text + shown.text, new RegExp(secret!))
 
     const change = await client.get(`${one}/change`)
@@ -95,3 +96,26 @@ onBothEngines('an installed integration is shown with its permissions and projec
   assert.equal((await client.post(`${one}/uninstall`)).location, list)
   assert.match((await client.get(list)).text, /No integrations installed/)
 })
+
+onBothEngines(
+  'a member sees the deliveries of an app of the team, and is offered nothing that its owner alone may do',
+  async (world, t) => {
+    const to = await receiver(t)
+    const app = await seedIntegration(world, { webhookUrl: to.url })
+    await consentAndInstall(world, app)
+    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+    await deliver(world)
+    const guest = await world.user('guest')
+    await world.join(guest, 'MEMBER')
+    const [owner, member] = [await openSignedInClient(world), await openSignedInClient(world, guest.id, 'guest')]
+    const ofApp = (await member.get(`/console/t/team/apps/${app.id}`)).text
+    const [, webhook] = /href="([^"]*\/webhooks\/hook_\w+)"/.exec(ofApp)!
+    const [, delivery] = new RegExp(`href="(${webhook}/deliveries/[^"]+)"`).exec((await member.get(webhook!)).text)!
+    const [theirs, own] = [await member.get(delivery!), await owner.get(delivery!)]
+    assert.doesNotMatch(theirs.text, /action="[^"]*\/replay"/)
+    assert.match(theirs.text, /Your role cannot see it\./)
+    assert.match(own.text, /action="[^"]*\/replay"/)
+    for (const { text } of [theirs, own]) assert.match(text, /href="\/console\/t\/team\/apps" aria-current="page"/)
+  },
+  LOCAL,
+)

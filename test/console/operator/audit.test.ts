@@ -58,6 +58,7 @@ onBothEngines('a period holds both of its days, and a page of it links to older 
   }
   const [first, second, third] = [0, 1, 2].map((at) => name(day + at * DAY_MS)) as [string, string, string]
   assert.deepEqual(await projects('', ''), ['three', 'two', 'one'])
+  assert.match((await client.get(AUDIT)).text, />From \(UTC\)<\/label>[\s\S]*>To \(UTC\)<\/label>/)
   assert.deepEqual(await projects(second, ''), ['three', 'two'])
   assert.deepEqual(await projects('', second), ['two', 'one'])
   assert.deepEqual(await projects(second, second), ['two'])

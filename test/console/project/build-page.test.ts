@@ -51,7 +51,7 @@ onBothEngines(
     assert.doesNotMatch(await page(), new RegExp(`action="${pageOf(id)}/redeploy"`))
     assert.equal((await client.post(`${pageOf(id)}/cancel`, {})).status, 303)
     assert.equal((await stateOf(world, id)).readyState, 'CANCELED')
-    assert.match(await page(), new RegExp(`action="${pageOf(id)}/redeploy"`))
+    assert.match(await page(), new RegExp(`href="${pageOf(id)}/redeploy"[^>]*>.*Redeploy…`))
     const again = await client.post(`${pageOf(id)}/cancel`, {})
     assert.equal(again.status, 409)
     assert.match(again.text, /role="alert"/)
@@ -62,6 +62,41 @@ onBothEngines(
     assert.notEqual(built, id)
     assert.equal((await stateOf(world, built!)).readyState, 'QUEUED')
     assert.match(await page(built), /Waiting for the first line\./)
+  },
+  BUILDS,
+)
+
+/** The hidden fields of the question whether to redeploy, but for those of every form. */
+function askedIn(text: string): Record<string, string> {
+  const [form = ''] = /<form class="card sheet[\s\S]*?<\/form>/.exec(text) ?? []
+  const fields = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)]
+  return Object.fromEntries(fields.map(([, name, value]) => [name, value]).filter(([name]) => name !== 'form'))
+}
+
+onBothEngines(
+  'a redeploy of production asks first, and makes a production deployment; that of a preview is a preview',
+  async (world) => {
+    const { client, id } = await open(world)
+    const { id: preview } = await createSource(world, {})
+    await client.get(pageOf(id))
+    for (const one of [id, preview]) assert.equal((await client.post(`${pageOf(one)}/cancel`, {})).status, 303)
+    const asked = (await client.get(`${pageOf(id)}/redeploy`)).text
+    assert.match(asked, /<h1>Redeploy to production\?<\/h1>[\s\S]*It goes live as soon as it is ready\./)
+    await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
+    assert.match((await client.get(`${pageOf(id)}/redeploy`)).text, /It does not go live until you promote it\./)
+    assert.match(
+      (await client.get(`${pageOf(preview)}/redeploy`)).text,
+      /<h1>Redeploy\?<\/h1>[\s\S]*Production stays as it is\./,
+    )
+    for (const [one, target] of [
+      [id, 'production'],
+      [preview, null],
+    ] as const) {
+      const { text } = await client.get(`${pageOf(one)}/redeploy`)
+      const { location } = await client.post(`${pageOf(one)}/redeploy`, askedIn(text))
+      const [made] = /dpl_\w+/.exec(location) ?? assert.fail(location)
+      assert.equal((await world.call('GET', `/v13/deployments/${made}`)).body.target ?? null, target)
+    }
   },
   BUILDS,
 )

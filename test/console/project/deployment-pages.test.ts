@@ -46,7 +46,9 @@ onBothEngines(
     const preview = await deploy(world.call, SITE)
     const ofLive = (await client.get(`${PATH}/${live.id}/remove`)).text
     assert.match(ofLive, /<h1>Remove deployment\?<\/h1>[\s\S]*Live now[\s\S]*It serves production\. Visitors get 404/)
-    assert.doesNotMatch((await client.get(`${PATH}/${preview.id}/remove`)).text, /serves production/)
+    const ofPreview = (await client.get(`${PATH}/${preview.id}/remove`)).text
+    assert.doesNotMatch(ofPreview, /serves production/)
+    assert.match(ofPreview, /<span class="small soft">Not live<\/span>/)
     const removed = await client.post(`${PATH}/${preview.id}/remove`)
     assert.deepEqual([removed.status, removed.location], [303, PATH], removed.text)
     assert.match((await client.get(removed.location)).text, /role="status".*The deployment is removed\./)
@@ -58,3 +60,12 @@ onBothEngines(
   },
   SUFFIX,
 )
+
+onBothEngines('on a laptop the overview links production with the port of the sites server', async (world) => {
+  const client = await openSignedInClient(world)
+  await seedProject(world, 'web')
+  await deploy(world.call, SITE, { target: 'production' })
+  const { text } = await client.get('/console/t/admin/projects/web')
+  assert.match(text, /href="http:\/\/web-[a-z0-9]{8}\.berth\.localhost:\d+"/)
+  assert.doesNotMatch(text, /href="https:\/\/web-/)
+})

@@ -185,6 +185,11 @@ onBothEngines(
     )
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     assert.match((await client.get('/console/t/admin/projects/web/pause')).text, /<h1>Pause web\?<\/h1>/)
+    for (const page of [PATH, `${PATH}/${first}`]) {
+      const { text } = await client.get(page)
+      assert.match(text, /state warn"><svg.*?<\/svg>Paused</, page)
+      assert.doesNotMatch(text, /<\/svg>Live</, 'visitors of a paused project get 503')
+    }
     assert.doesNotMatch(await overview(), /Rolled back/, 'a paused project shows that it is paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
@@ -194,10 +199,70 @@ onBothEngines(
     await tamper(world, 'project_domain', { verified_at: null }, { name: 'www.example.com' })
     for (let step = 0; step < 3; step++) await web.sweep()
     assert.match(await overview(), /Some domains could not be assigned by <a [^>]*>the latest promote/)
-    assert.match(
-      (await client.get(`${PATH}/progress`)).text,
-      /<td[^>]*>www\.example\.com<\/td><td[^>]*><span class="state bad"><svg.*?<\/svg>Failed/,
-    )
+    const { text } = await client.get(`${PATH}/progress`)
+    assert.match(text, /<td[^>]*>www\.example\.com<\/td><td[^>]*><span class="state bad"><svg.*?<\/svg>Failed/)
+    assert.doesNotMatch(text, /<td[^>]*>one\.apps\.example\.net/, 'the failed ones alone, of however many')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'the question before a promote counts every domain that it maps, also without a live deployment',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const labels = Array.from({ length: 23 }, (_, at) => `n${at}`)
+    const web = await seedWebProject(world, labels)
+    await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
+    const first = await web.deploy()
+    for (const page of [`${PATH}/${first}/promote`, '/console/t/admin/projects/web/pause']) {
+      const { text } = await client.get(page)
+      assert.match(text, /23 domains/)
+      assert.equal(text.match(/<span class="medium any">n\d+\.apps\.example\.net</g)?.length, 20)
+      assert.match(text, /and 3 more/)
+    }
+    await web.promote(first)
+    await web.sweep()
+    assert.match((await client.get(`${PATH}/${await web.deploy()}/promote`)).text, /Moves 23 domains\./)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'the question before a promote says whether later deployments go live automatically',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
+    const [first, second] = [await web.deploy(), await web.deploy()]
+    const asked = async () => (await client.get(`${PATH}/${first}/promote`)).text
+    assert.match(await asked(), /New production deployments go live automatically\./)
+    await web.rollback(first)
+    const again = (await client.get(`${PATH}/${second}/promote`)).text
+    assert.match(again, /go live automatically again, which the rollback had stopped\./)
+    await web.promote(second)
+    await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
+    assert.match(await asked(), /automatic promotion is off in Settings\./)
+    await web.promote(first)
+    assert.equal((await web.read()).autoAssignCustomDomains, false)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'the overview never advises to promote what a rollback left, also once later deployments go live again',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
+    const overview = async () => (await client.get('/console/t/admin/projects/web')).text
+    const first = await web.deploy()
+    await web.deploy()
+    await web.rollback(first)
+    await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
+    assert.doesNotMatch(await overview(), /Needs attention|Promote it to put it live/)
+    await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
+    world.deps.clock.set(world.deps.clock.now() + 1000)
+    await web.deploy()
+    await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
+    assert.match(await overview(), /The newest production deployment is not live[\s\S]*Promote it to put it live/)
   },
   SETTINGS,
 )

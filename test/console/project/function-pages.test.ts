@@ -38,6 +38,24 @@ onBothEngines(
     const errors = await page('?level=error')
     assert.ok(errors.includes('went wrong') && !errors.includes('said'))
     assert.match(await page('?text=nothing'), /No such lines/)
+    const report = async (sequence: number, many: readonly object[]) => {
+      const said = JSON.stringify({ server: 'serverserver0001', sequence, lines: many })
+      assert.equal((await fetch(`${origin}/sites/v1/logs`, { method: 'POST', headers, body: said })).status, 200)
+    }
+    const long = { ...of, requestId: 'c', status: 200, level: 'info' }
+    await report(
+      2,
+      Array.from({ length: 600 }, (_, at) => ({ ...long, text: `line ${at}.` })),
+    )
+    const shown = await page()
+    assert.equal(shown.match(/<span>line \d+\.<\/span>/g)?.length, 500)
+    assert.ok(shown.includes('line 599.') && !shown.includes('line 99.'), 'the newest')
+    assert.match(shown, /The newest lines\./)
+    await report(
+      3,
+      Array.from({ length: 20 }, (_, at) => ({ ...long, requestId: 'd', text: `${at}${'x'.repeat(9000)}` })),
+    )
+    assert.ok((await page()).length < 200 * 1024, 'lines of any length')
     const project = (await client.get('/console/t/admin/projects/web')).text
     assert.match(project, /Cron jobs[\s\S]*<code>\/api\/job<\/code>[\s\S]*<code>\*\/5 \* \* \* \*<\/code>/)
     await close()

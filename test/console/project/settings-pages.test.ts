@@ -58,9 +58,13 @@ onBothEngines('the retention of deployments is shown and set, each kind on its o
   assert.deepEqual(chosen((await client.get(path)).text), ['unlimited', 'unlimited', 'unlimited', 'unlimited'])
   const saved = await client.post(path, { expiration: '1w', expirationErrored: '1d' })
   assert.deepEqual([saved.status, saved.location], [303, path], saved.text)
-  assert.deepEqual(chosen((await client.get(path)).text), ['1w', 'unlimited', 'unlimited', '1d'])
+  const next = (await client.get(path)).text
+  assert.match(next, /role="status".*The first deployments are removed after an hour\./)
+  assert.deepEqual(chosen(next), ['1w', 'unlimited', 'unlimited', '1d'])
   const { expirationDays, expirationDaysErrored } = (await read(world)).deploymentExpiration
   assert.deepEqual([expirationDays, expirationDaysErrored], [7, 1])
+  await client.post(path, { expiration: 'unlimited', expirationErrored: 'unlimited' })
+  assert.match((await client.get(path)).text, /role="status".*The retention is saved\. All deployments stay\./)
   const wrong = await client.post(path, { expiration: '5d' })
   assert.equal(wrong.status, 400)
   assert.match(wrong.text, /id="expiration-fault"/)

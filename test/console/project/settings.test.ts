@@ -81,6 +81,29 @@ onBothEngines('a project is deleted only where its name was typed', async (world
   assert.equal((await client.get(PATH)).status, 404)
 })
 
+onBothEngines(
+  'the project that was shown is deleted or given, and no other one that has its name by now',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const old = (await world.call('POST', '/v10/projects', { name: 'web' })).body.id
+    const idIn = (text: string, action: string) =>
+      new RegExp(`action="${PATH}/${action}"[\\s\\S]*?name="id" value="(\\w+)"`).exec(text)![1]!
+    const [settings, transfer] = [
+      idIn((await client.get(`${PATH}/settings`)).text, 'settings/delete'),
+      idIn((await client.get(`${PATH}/transfer`)).text, 'transfer'),
+    ]
+    await world.call('PATCH', '/v9/projects/web', { name: 'web-old' })
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    assert.equal((await client.post(`${PATH}/transfer`, { id: transfer })).status, 200)
+    const [offer, ...others] = await world.deps.db.read.selectFrom('transfer_request').select('project_id').execute()
+    assert.deepEqual([offer?.project_id, others], [old, []])
+    const gone = await client.post(`${PATH}/settings/delete`, { typed: 'web', id: settings })
+    assert.equal(gone.status, 303, gone.text)
+    assert.equal((await read(world)).name, 'web')
+    assert.equal((await world.call.try('GET', '/v9/projects/web-old')).status, 404)
+  },
+)
+
 onBothEngines('a project is transferred to another account with a code that is shown once', async (world) => {
   const giver = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
@@ -105,6 +128,7 @@ onBothEngines('a project is transferred to another account with a code that is s
   assert.match(taken.text, /id="newProjectName-fault"/)
   const accepted = await receiver.post('/console/t/taker/receive', { code: code!, newProjectName: 'web-two' })
   assert.deepEqual([accepted.status, accepted.location], [303, '/console/t/taker'], accepted.text)
+  assert.match((await receiver.get(accepted.location)).text, /role="status".*The transfer has started\./)
   assert.match((await giver.get('/console/t/admin')).text, /Being transferred/)
   assert.match((await giver.get(PATH)).text, /This project is being transferred/)
   const locked = await giver.post(`${PATH}/settings`, { name: 'web', nodeVersion: '20.x' })

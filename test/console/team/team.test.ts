@@ -48,6 +48,8 @@ onBothEngines('a user creates a team, invites another user, changes their role, 
   assert.equal((await client.post(`${path}/${guest.id}/role`, { role: 'OWNER' })).location, path)
   assert.match((await other.get(path)).text, /Invite member/)
   assert.equal((await client.post(`${path}/${world.credentials.userId}/leave`)).location, '/console')
+  const home = await client.get('/console')
+  assert.match((await client.get(home.location)).text, /role="status".*You left the team crew\./)
   assert.equal((await client.get(path)).status, 404)
 })
 
@@ -61,10 +63,44 @@ onBothEngines('a member is removed, an invitation is withdrawn, and members are 
   assert.equal((await client.post(`${path}/${guest.id}/remove`)).location, path)
   assert.doesNotMatch((await client.get(path)).text, /guest@example.com/)
   await world.call('POST', '/v1/teams/team/members', { email: 'later@example.com', role: 'MEMBER' })
-  const [back] = /action="([^"]+inv_[^"]+\/remove)"/.exec((await client.get(path)).text)!.slice(1)
+  const [back] = /action="([^"]+inv_[^"]+\/withdraw)"/.exec((await client.get(path)).text)!.slice(1)
   assert.equal((await client.post(back!)).location, path)
-  assert.doesNotMatch((await client.get(path)).text, /later@example.com/)
+  const after = (await client.get(path)).text
+  assert.doesNotMatch(after, /later@example.com/)
+  assert.match(after, /role="status".*The invitation is withdrawn\./)
 })
+
+onBothEngines('an invitation that was accepted meanwhile is not withdrawn: the member stays', async (world) => {
+  const client = await openSignedInClient(world)
+  const guest = await world.user('guest')
+  const path = '/console/t/team/members'
+  await client.get(`${path}/invite`)
+  const invited = await client.post(`${path}/invite`, { email: 'guest@example.com', role: 'MEMBER' })
+  const [link] = /<pre class="secret">([^<]+)</.exec(invited.text)!.slice(1)
+  const [withdraw] = new RegExp(`action="([^"]+${guest.id}/withdraw)"`).exec((await client.get(path)).text)!.slice(1)
+  const other = await openSignedInClient(world, guest.id, 'guest')
+  await other.get(pathOf(link!))
+  assert.equal((await other.post(pathOf(link!), { answer: 'accept' })).status, 200)
+  const late = await client.post(withdraw!)
+  assert.equal(late.status, 404, late.text)
+  assert.match(late.text, /role="alert"[\s\S]*waits for an answer/)
+  assert.equal((await other.get(path)).status, 200)
+})
+
+onBothEngines(
+  'leaving a team is for oneself: another member is removed with a recent password alone',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const guest = await world.user('guest')
+    await world.join(guest, 'MEMBER')
+    const path = '/console/t/team/members'
+    world.deps.clock.set(world.deps.clock.now() + 3_600_000)
+    await client.get(path)
+    assert.equal((await client.post(`${path}/${guest.id}/remove`)).status, 403)
+    assert.equal((await client.post(`${path}/${guest.id}/leave`)).status, 404)
+    assert.match((await client.get(path)).text, /guest@example.com/)
+  },
+)
 
 onBothEngines('owners change the settings of a team, and its pages move with the slug', async (world) => {
   const client = await openSignedInClient(world)

@@ -106,7 +106,7 @@ onBothEngines(
     const count = to.got.length
     await deliver(world)
     assert.equal(to.got.length, count + 1)
-    assert.match((await client.get(`${path}?status=failed`)).text, /No deliveries yet/)
+    assert.match((await client.get(`${path}?status=failed`)).text, /No deliveries match/)
   },
   LOCAL,
 )

@@ -53,6 +53,15 @@ onBothEngines(
   },
 )
 
+onBothEngines('a page that names its project by id is notified of it', async (world, t) => {
+  const { origin, client, account, id } = await openPages(world)
+  const stream = await openEventStream(t, origin, client, `${account}/projects/${id}/variables`)
+  assert.equal(stream.status, 200)
+  await addVariable(world)
+  await told(stream, 1)
+  assert.deepEqual(stream.told[0]!.data.changed, [`project ${id}`])
+})
+
 onBothEngines('a page is not notified of changes of another page or another account', async (world, t) => {
   const { origin, client, page, id } = await openPages(world)
   const rival = await world.user('rival')

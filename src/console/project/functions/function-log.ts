@@ -14,6 +14,10 @@ const Text = Type.Optional(Type.String({ maxLength: 256 }))
 export const LogFilters = Type.Object({ level: Text, text: Text })
 type LogFilters = Static<typeof LogFilters>
 
+/** Newest lines on the page, and characters of them: a request may have written megabytes. */
+const LINES = 500
+const CHARACTERS = 100_000
+
 const LEVELS: readonly Choice[] = [
   ['', 'Any level'],
   ['info', 'Info'],
@@ -34,28 +38,46 @@ export async function functionLog(
     query: { projectId, deploymentId: id, level: level || undefined, search: text || undefined },
   })
   const isNarrowed = Boolean(level || text)
+  const all = rows.toReversed().flatMap(linesOf)
+  const lines = newestOf(all)
   if (rows.length === 0 && !isNarrowed) return undefined
   const fields = html`<div>${select('level', 'Level', LEVELS, { value: level })}</div>
 <div><label for="text">Text or path</label>
 <input type="search" id="text" name="text" value="${text}" maxlength="256"></div>`
   return html`<section class="card log" aria-labelledby="function-log"><header><h2 id="function-log">Function log</h2></header>
 <div class="in">${filterForm(path, isNarrowed, fields)}</div>
-${hasMoreRows && html`<p class="soft small in">The newest requests. <code>vercel logs</code> has older ones.</p>`}
-${rows.length === 0 ? html`<p class="soft in">No such lines.</p>` : html`<ol>${rows.toReversed().flatMap(linesOf)}</ol>`}</section>`
+${(hasMoreRows || lines.length < all.length) && html`<p class="soft small in">The newest lines. <code>vercel logs</code> has older ones.</p>`}
+${rows.length === 0 ? html`<p class="soft in">No such lines.</p>` : html`<ol>${lines.map(line)}</ol>`}</section>`
 }
 
 type Request = Static<typeof RequestLogs>['rows'][number]
 
+type Line = { look: string; first: string; timestamp: string; text: string }
+
+function newestOf(lines: readonly Line[]): readonly Line[] {
+  let left = CHARACTERS
+  const cut = lines.findLastIndex(({ text }, at) => {
+    left -= text.length
+    return at < lines.length - LINES || left < 0
+  })
+  return lines.slice(cut + 1)
+}
+
 /** A request, and below it what its function wrote. */
-function linesOf({ timestamp, statusCode, requestMethod, requestPath, logs }: Request): Html[] {
+function linesOf({ timestamp, statusCode, requestMethod, requestPath, logs }: Request): Line[] {
   const status = statusCode === 0 ? '' : String(statusCode)
   const head = requestPath === '' ? 'Outside of a request' : `${requestMethod} ${requestPath}`
   return [
-    line(statusCode >= 500 ? 'error' : 'step', status, timestamp, head),
-    ...logs.map(({ level, message }) => line(level === 'error' ? 'error' : '', '', timestamp, message)),
+    { look: statusCode >= 500 ? 'error' : 'step', first: status, timestamp, text: head },
+    ...logs.map(({ level, message }) => ({
+      look: level === 'error' ? 'error' : '',
+      first: '',
+      timestamp,
+      text: message,
+    })),
   ]
 }
 
-function line(look: string, first: string, timestamp: string, text: string): Html {
+function line({ look, first, timestamp, text }: Line): Html {
   return html`<li${look !== '' && html` class="${look}"`}><span>${first}</span>${clockTime(Date.parse(timestamp))}<span>${text}</span></li>`
 }

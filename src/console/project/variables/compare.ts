@@ -58,7 +58,7 @@ ${
     shown.map((one) => row(one, label(left), label(right))),
   )
 }
-<p class="soft small">General values only, without branch overrides and shared variables. Values that your role cannot read are not compared.</p>`,
+<p class="soft small">General values only, without branch overrides and shared variables. Values that are write-only, or that your role cannot read, are not compared.</p>`,
     },
   )
 }
@@ -80,7 +80,7 @@ function sidesForm(path: string, choices: readonly Choice[], query: Static<typeo
 </form>`
 }
 
-type State = 'same' | 'different' | 'unknown' | 'left' | 'right'
+type State = 'same' | 'different' | 'write-only' | 'unknown' | 'left' | 'right'
 type Compared = { key: string; state: State }
 
 /** One row per key. Contains no values. */
@@ -97,6 +97,7 @@ function stateOf(left: EnvVar | undefined, right: EnvVar | undefined): State {
   if (right === undefined) return 'left'
   // The same variable in both environments.
   if (left.id === right.id) return 'same'
+  if (left.type === 'sensitive' || right.type === 'sensitive') return 'write-only'
   if (!isRead(left) || !isRead(right)) return 'unknown'
   return left.value === right.value ? 'same' : 'different'
 }
@@ -110,6 +111,7 @@ function isRead({ decrypted }: EnvVar): boolean {
 const LABELS: Record<State, string> = {
   same: 'Same',
   different: 'Different',
+  'write-only': 'Write-only',
   unknown: 'Not readable by you',
   left: 'Only in one',
   right: 'Only in one',
