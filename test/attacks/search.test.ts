@@ -38,7 +38,11 @@ for (const engine of enginesOfNext()) {
     const everything = await search('e')
     assert.deepEqual(everything.more, ['project', 'deployment', 'domain', 'variable'])
     const nothing = await search('nowhere')
-    assert.deepEqual([nothing.results, nothing.partial], [[], ['deployment', 'variable']], 'what was not searched is listed')
+    assert.deepEqual(
+      [nothing.results, nothing.partial],
+      [[], ['deployment', 'variable']],
+      'what was not searched is listed',
+    )
 
     let p99 = Number.POSITIVE_INFINITY
     for (let attempt = 0; attempt < ATTEMPTS && p99 >= MAX_P99_MS; attempt++) p99 = await beside(world, search)
