@@ -39,7 +39,7 @@ export function excessOf(text: Uint8Array, max: number = MAX_PARTS): 'parts' | '
   return undefined
 }
 
-/** Parses a text of at most `max` parts. Returns a sentence where it is no JSON, or has more parts or deeper ones than a body of Berth. */
+/** Parses a text of at most `max` parts. Returns a sentence where it is not JSON, has more parts, or is nested too deep. */
 export function parseWeighed(text: string, max: number = MAX_PARTS): { value: unknown } | { sentence: string } {
   const excess = excessOf(Buffer.from(text), max)
   if (excess === 'parts') return { sentence: `has more than ${max} names, values and containers` }
