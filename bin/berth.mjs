@@ -4,6 +4,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileCacheIn } from './compile-cache.mjs'
+import { passSignals } from './pass-signals.mjs'
 import { RUNTIME } from './runtime.mjs'
 import { stopWithShell } from './stop-with-shell.mjs'
 
@@ -22,8 +23,7 @@ stopWithShell()
 if (isOld) {
   const { spawn } = await import('node:child_process')
   const child = spawn(RUNTIME, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+  passSignals(child)
 } else {
   const { enableCompileCache } = await import('node:module')
   const modules = fileURLToPath(new URL('../node_modules', import.meta.url))

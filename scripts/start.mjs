@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { passSignals } from '../bin/pass-signals.mjs'
 
 const { settings, flags } = JSON.parse(readFileSync(new URL('runtime.json', import.meta.url), 'utf8'))
 const program = fileURLToPath(new URL('../bin/berth.mjs', import.meta.url))
@@ -11,5 +12,4 @@ const env = { ...process.env, ...settings }
 
 if (process.execve && process.platform !== 'win32') process.execve(process.execPath, [process.execPath, ...words], env)
 const child = spawn(process.execPath, words, { env, stdio: 'inherit' })
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+passSignals(child)

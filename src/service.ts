@@ -94,7 +94,7 @@ export async function openService(
   const clock = createClock()
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
   const keyring = await loadKeyring(config, db, clock).catch(closed)
-  const start = await openCredentials(db, clock, config)
+  const start = await openCredentials(db, clock, config).catch(closed)
   const opened = await startLimiter(config, { db, metrics }, clock.now()).catch(closed)
   const stop = new AbortController()
   const deps: Deps = {

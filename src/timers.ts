@@ -46,6 +46,8 @@ const SLICE = 1000
 const REMOVAL_SLICE = 10
 /** Projects per slice whose deployments are checked for expiry. */
 const EXPIRATION_SLICE = 20
+/** Slices of a sweep in a row. Then the others have a turn: no account keeps them waiting by what it gives to one sweep. */
+const TURN = 20
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: expirySweep('token') },
@@ -131,9 +133,20 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   const timer: Timer = TIMERS[name]
   // A drill leaves work outside the database to production.
   if ('run' in timer) return deps.config.drill ? 0 : timer.run(deps, now)
-  const { sweep, slice = SLICE } = timer
+  return (await runSlices(deps, name, timer, { now, max: Number.POSITIVE_INFINITY })).swept
+}
+
+type SweepResult = { swept: number; isWhole: boolean }
+
+/** Runs up to `max` slices of a sweep; a stop ends it between two. `isWhole`: nothing is left. */
+async function runSlices(
+  deps: Deps,
+  name: TimerName,
+  { sweep, slice = SLICE }: Sweep,
+  { now, max }: { now: number; max: number },
+): Promise<SweepResult> {
   let swept = 0
-  for (;;) {
+  for (let slices = 1; ; slices++) {
     const count = await transact(deps, { name }, async (db, begin) => {
       const { stamp, emit, outgoing } = begin()
       const actor = { kind: 'timer', id: name, tokenId: null } as const
@@ -143,9 +156,11 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
     })
     swept += count
     deps.metrics.counter('berth_timer_swept_total', name).value += count
-    if (count >= slice) continue
-    deps.metrics.gauge('berth_timer_last_run_timestamp_seconds', name).value = deps.clock.now() / 1000
-    return swept
+    if (count < slice) {
+      deps.metrics.gauge('berth_timer_last_run_timestamp_seconds', name).value = deps.clock.now() / 1000
+      return { swept, isWhole: true }
+    }
+    if (slices >= max || deps.shutdownSignal.aborted) return { swept, isWhole: false }
   }
 }
 
@@ -156,8 +171,15 @@ export function startTimers(deps: Deps): () => Promise<void> {
   // The first clock reading is trusted, so it happens before a jump: the first sweep runs a second later.
   watch(deps.clock.now(), performance.now())
   let running = Promise.resolve()
+  let [isQueued, isStopped] = [false, false]
   const run = () => {
-    running = running.then(() => runDue(deps, due, watch))
+    if (isQueued || isStopped) return
+    isQueued = true
+    running = running.then(async () => {
+      isQueued = false
+      // What is left goes on at once, after a turn of the other sweeps.
+      if (await runDue(deps, due, watch)) run()
+    })
   }
   const tick = setInterval(run, 1000)
   deps.wakeups.timer = (name) => {
@@ -166,24 +188,29 @@ export function startTimers(deps: Deps): () => Promise<void> {
   }
   return async () => {
     deps.wakeups.timer = () => {}
+    isStopped = true
     clearInterval(tick)
     await running
   }
 }
 
-/** Periods use monotonic time, so that a clock set back skips no sweep. */
-async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor): Promise<void> {
+/** Periods use monotonic time, so that a clock set back skips no sweep. Returns whether a sweep has more to do. */
+async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor): Promise<boolean> {
   const passed = performance.now()
   const now = deps.clock.now()
   const doubt = watch(now, passed)
   if (doubt.isNewJump)
     deps.log.warn(doubt, 'the clock jumped; rows that expire by age stay for a day, or until the clock is set back')
+  let isMoreLeft = false
   for (const name of Object.keys(TIMERS) as TimerName[]) {
+    if (deps.shutdownSignal.aborted) return false
     const timer: Timer = TIMERS[name]
     if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.isSuspect && !timer.runsOnSuspectClock)) continue
     due.set(name, passed + timer.periodMs)
     try {
-      await runTimer(deps, name, now)
+      if ((await runSlices(deps, name, timer, { now, max: TURN })).isWhole) continue
+      due.delete(name)
+      isMoreLeft = true
     } catch (error) {
       deps.metrics.counter('berth_timer_failures_total', name).value++
       // An unavailable database is not an error of the sweep.
@@ -191,4 +218,5 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor)
       deps.log[level]({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
     }
   }
+  return isMoreLeft
 }

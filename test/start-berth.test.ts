@@ -1,9 +1,10 @@
 /** Berth within another program: `startBerth` of the npm package. docs/testing-your-integration.md. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { StartBerth } from '../src/package-types.ts'
 import * as program from '../src/start-berth.ts'
@@ -109,6 +110,25 @@ test('a stop waits two seconds for a client that takes no answer, and not for ev
   const since = performance.now()
   await berth.stop({ graceMs: 0 })
   assertWithin(performance.now() - since, 3000)
+})
+
+test('a start that fails leaves the store free for the next one in the process', async (t) => {
+  const dataFolder = newFolder(t)
+  await (await startBerth({ dataFolder })).stop()
+  const file = join(dataFolder, 'credentials.json')
+  const credentials = readFileSync(file)
+  writeFileSync(file, '{')
+  await assert.rejects(startBerth({ dataFolder }), /credentials\.json is not JSON/)
+  writeFileSync(file, credentials)
+  const inStore = (statement: string) => {
+    const store = new DatabaseSync(join(dataFolder, 'berth.db'))
+    store.exec(statement)
+    store.close()
+  }
+  inStore("insert into kysely_migration (name, timestamp) values ('9999-later', '2099')")
+  await assert.rejects(startBerth({ dataFolder }), /written by a newer version/)
+  inStore("delete from kysely_migration where name = '9999-later'")
+  await (await startBerth({ dataFolder })).stop()
 })
 
 test('a folder that was said stays, and the next service finds its store there', async (t) => {

@@ -1,4 +1,5 @@
 /** Times of pages. They are rendered in UTC, and `inTimeZone` changes the exact ones at the end. docs/console.md: Page layout. */
+import { LAST_DATE_MS } from '../platform/base/clock.ts'
 import { type Html, html, markupOf } from '../platform/pages/html.ts'
 
 /** TABLE Units in milliseconds, largest first. */
@@ -29,8 +30,13 @@ function wordsOf(time: number, now: number): string {
 }
 
 function timeOf(time: number, text: string, grain = ''): Html {
-  const iso = new Date(time).toISOString()
+  const iso = isoOf(time)
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
+}
+
+/** An expiry from before the limit of its field may be later than any date. */
+function isoOf(time: number): string {
+  return new Date(Math.min(time, LAST_DATE_MS)).toISOString()
 }
 
 /** Renders `3 hours ago` with the exact time below it, for lists whose times are read out or compared. */
@@ -40,13 +46,13 @@ export function relativeAndExactTime(time: number, now: number): Html {
 
 /** Renders an exact time, `2026-11-28 09:30:00 UTC`. */
 export function exactTime(time: number): Html {
-  const [day, clock] = new Date(time).toISOString().split(/[T.]/)
+  const [day, clock] = isoOf(time).split(/[T.]/)
   return timeOf(time, `${day} ${clock} UTC`)
 }
 
 /** Renders the time of a log line, `20:08:49`. */
 export function clockTime(time: number): Html {
-  return timeOf(time, new Date(time).toISOString().slice(11, 19))
+  return timeOf(time, isoOf(time).slice(11, 19))
 }
 
 /** Matches what `timeOf` renders. Text in markup is escaped, so a match is always an element. */

@@ -61,6 +61,12 @@ const CASES: Record<string, { fires: Series; quiet: Series }> = {
   BerthDiskFills: { fires: disk('4000000000x40', '3000000000x40'), quiet: disk('5000000000x40', '3000000000x40') },
 }
 
+/** TABLE further series that bring an alert. */
+const ALSO: Record<string, Series> = {
+  // Since its start the only instance never ran a sweep.
+  BerthTimersStand: { [`up{${AT}}`]: '1x40' },
+}
+
 function gauge(name: string, fires: string, quiet: string, label = ''): { fires: Series; quiet: Series } {
   const series = `${name}{${[AT, label].filter(Boolean).join(',')}}`
   return { fires: { [series]: fires }, quiet: { [series]: quiet } }
@@ -124,6 +130,8 @@ test('each alert comes when it must, and does not when it need not', { skip }, (
     trial(`${alert} comes`, fires, firing(alert), [{ labels: '{}', value: 1 }]),
     trial(`${alert} does not come`, quiet, firing(alert), []),
   ])
+  for (const [alert, series] of Object.entries(ALSO))
+    tried.push(trial(`${alert} also comes`, series, firing(alert), [{ labels: '{}', value: 1 }]))
   const file = join(newFolder(t), 'test.yml')
   // JSON is YAML.
   writeFileSync(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests: tried }))

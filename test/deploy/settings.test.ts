@@ -12,7 +12,7 @@ const secrets = Object.entries<Setting>(SETTINGS).flatMap(([name, { secret }]) =
 /** What the allocator and systemd read. */
 const OF_OTHERS = /^(MALLOC_ARENA_MAX|MALLOC_MMAP_THRESHOLD_|CREDENTIALS_DIRECTORY)$/
 
-const UNITS = ['deploy/berth.service', 'deploy/berth-sites.service']
+const UNITS = ['deploy/berth.service', 'deploy/berth-sites.service', 'deploy/berth-runner.service']
 
 /** Variable -> text, by recipe. */
 const recipes: Record<string, Record<string, string>> = {
@@ -38,7 +38,7 @@ const recipes: Record<string, Record<string, string>> = {
 }
 
 test('each variable of a recipe is a setting, no secret is written down, and Berth takes the values', () => {
-  assert.equal(Object.keys(recipes).length, 5)
+  assert.equal(Object.keys(recipes).length, 6)
   for (const [file, variables] of Object.entries(recipes)) {
     assert.ok(Object.keys(variables).length > 0, file)
     for (const [name, text] of Object.entries(variables)) {
@@ -54,8 +54,19 @@ test('each variable of a recipe is a setting, no secret is written down, and Ber
   }
 })
 
+const credentialsOf = (unit: string) =>
+  unitOf(unit).flatMap(([name, text]) => (name === 'LoadCredential' ? [text] : []))
+
+/** TABLE secret settings that the service does not take so: of commands alone, and the keyring, which is in the data directory. */
+const NOT_OF_THE_SERVICE = ['BERTH_TOKEN', 'BERTH_KEYS_PASSPHRASE', 'BERTH_KEYS']
+
+test('the unit of the service takes each secret that it reads, also those that it shares with the other units', () => {
+  const taken = credentialsOf('deploy/berth.service')
+  assert.deepEqual(taken.toSorted(), secrets.filter((name) => !NOT_OF_THE_SERVICE.includes(name)).sort())
+})
+
 test('each credential of the units is a secret setting', () => {
-  const names = UNITS.flatMap(unitOf).flatMap(([name, text]) => (name === 'LoadCredential' ? [text] : []))
+  const names = UNITS.flatMap(credentialsOf)
   assert.ok(names.length > 3)
   assert.deepEqual(
     names.filter((name) => !secrets.includes(name)),

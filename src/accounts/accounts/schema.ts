@@ -2,7 +2,15 @@ import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { AccountName, Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
+import {
+  AccountName,
+  ChosenTime,
+  Nullable,
+  OneOf,
+  PageQuery,
+  Pagination,
+  Timestamp,
+} from '../../platform/schema/fields.ts'
 
 export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
@@ -90,7 +98,7 @@ export const NewToken = Type.Object({
     Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_DESCRIPTION }), { maxItems: 22 }),
   ),
   projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
-  expiresAt: Type.Optional(Timestamp),
+  expiresAt: Type.Optional(ChosenTime),
 })
 export type NewToken = Static<typeof NewToken>
 export const CreatedToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })

@@ -1,11 +1,11 @@
 /** Bodies and replies of a user's own tokens. docs/spec/wire.md 6: tokens. */
 import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { OneOf, PageQuery, Pagination, Timestamp, Unsupported } from '../../platform/schema/fields.ts'
+import { ChosenTime, OneOf, PageQuery, Pagination, Timestamp, Unsupported } from '../../platform/schema/fields.ts'
 
 export const NewUserToken = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),
-  expiresAt: Type.Optional(Timestamp),
+  expiresAt: Type.Optional(ChosenTime),
   projectIds: Type.Optional(Unsupported('name one project in `projectId`')),
   projectId: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'id or name: only this project' })),
   scopes: Type.Optional(

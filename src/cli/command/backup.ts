@@ -70,7 +70,7 @@ async function createAt(config: Config, to: FileLocation, withKeys: boolean, pro
 
 /** Verifies one backup and reports the result to the running service. Exits with 65 when the backup is corrupt. */
 export async function verifyCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
-  const { BadBackup, verifyBackup } = await import('../../operations/backup/verify.ts')
+  const { BadBackup, NoBackup, verifyBackup } = await import('../../operations/backup/verify.ts')
   if ((value('backup') === undefined) !== has('newest')) throw new BadUsage('name a backup, or say --newest')
   const config = settings()
   const { place, name } = has('newest') ? await newestBackup(config) : await backupAt(config, value('backup')!)
@@ -87,6 +87,8 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
     const text = `${file} is whole: ${pluralize(rows, 'row')}, an audit log of ${pluralize(entries, 'line')}, and its keys are here (${pluralize(keys.opened, 'value')} opened)`
     return { data: { file, verified: true, manifest, entries, keys }, text, warnings: await note(manifest, null) }
   } catch (error) {
+    // It is damaged no more, and no later check would find that.
+    if (error instanceof NoBackup) await report(config, { place: place.name, name, gone: true })
     if (!(error instanceof BadBackup)) throw error
     const warnings = await note(error.manifest, error.message.slice(0, MAX_FAULT))
     return { data: { file, verified: false, fault: error.message }, text: error.message, warnings, code: BAD_DATA }
@@ -95,12 +97,16 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
 
 type Named = { place: BackupDestination; name: string }
 
-/** The newest scheduled backup. */
+/** As `berth backup <folder>` and the schedule name them. */
+const NAMED_BY_TIME = /^berth-\d{4}-\d\d-\d\dT/
+
+/** The newest backup, by its name. */
 async function newestBackup(config: Config): Promise<Named> {
   const { openBackupDestination } = await import('../../operations/backup/destination.ts')
   const place = await openBackupDestination(config)
-  // Their names are timestamps.
-  const name = (await place.list(NEVER)).sort().at(-1)
+  const names = (await place.list(NEVER)).sort()
+  // A name that a user chose says nothing of the time.
+  const name = names.filter((one) => NAMED_BY_TIME.test(one)).at(-1) ?? names.at(-1)
   if (name === undefined) throw new Error(`there is no backup in ${place.name}`)
   return { place, name }
 }

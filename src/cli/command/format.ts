@@ -1,6 +1,7 @@
 /** Formats responses for a terminal: a list as a table, other data as names and values. */
 
 import type { Report, AttentionItem as ReportItem, Section } from '../../operations/report/schema.ts'
+import { LAST_DATE_MS } from '../../platform/base/clock.ts'
 import { oneLine } from '../command-line/print.ts'
 
 type Item = Record<string, unknown>
@@ -38,7 +39,7 @@ function cell(name: string, value: unknown): string {
 /** Formats times: names that end in "At". */
 function valueText(name: string, value: unknown): string {
   if (value === null || value === undefined) return '-'
-  if (typeof value === 'number' && /At$/.test(name)) return new Date(value).toISOString()
+  if (typeof value === 'number' && /At$/.test(name)) return new Date(Math.min(value, LAST_DATE_MS)).toISOString()
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value))
     return value.map((one) => (isObject(one) ? String(one.id ?? JSON.stringify(one)) : String(one))).join(',') || '-'

@@ -34,6 +34,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     name: 'keys retire',
     summary: 'Retire an unused root key',
+    details: 'Backups from before the rotation need it: keep a copy of the keyring that has it.',
     arguments: [{ name: 'key', description: 'id of a root key' }],
     example: 'berth keys retire rk_1234567890ab',
   },

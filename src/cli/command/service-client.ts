@@ -137,12 +137,30 @@ async function askOnce(
   const request = { method, headers, ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }) }
   for (let waits = 0; ; waits++) {
     const { status, text, isJson, waitS } = await readAnswer(fetch, origin, path, request, timeoutMs)
-    if (status < 300) return text === '' ? undefined : isJson ? JSON.parse(text) : text
+    if (status < 300) return text === '' ? undefined : isJson ? parsed(origin, text) : text
     if (status === 429 && waitS <= MAX_WAIT_S && waits < MAX_WAITS) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
       continue
     }
-    throw new ServiceError(status, isJson ? (JSON.parse(text) as { error: object }).error : {})
+    throw new ServiceError(status, isJson ? errorIn(text) : {})
+  }
+}
+
+function parsed(origin: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(`${origin} answered something that is not JSON; set BERTH_PUBLIC_URL to the address of the service`)
+  }
+}
+
+/** The error of a response; empty for one of another program, such as a proxy. */
+function errorIn(text: string): Partial<Record<'code' | 'message', string>> & { lines?: LineError[] } {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? (error as { message: string }) : {}
+  } catch {
+    return {}
   }
 }
 

@@ -26,6 +26,7 @@ const RELEASED = 500
 /** Collects garbage as of `now` and returns the number of removed files. Safe on several instances. `atOnce`: releases per transaction. */
 export async function collectFiles(deps: Deps, now: number, atOnce = RELEASED): Promise<number> {
   const files = await lookAtFiles(deps)
+  if (files === undefined) return 0
   const found: Found = { ...files, now, oldestBackup: await oldestBackup(deps), outputs: [], blobs: [] }
   if (!(await collectOutputs(deps, found, atOnce))) return 0
   let removed = await deps.files.removeCutShort(now - KEPT.cutShortMs)

@@ -10,11 +10,15 @@ const SLICE = 1000
 const MAX_STRAYS = 10_000
 const SHA256 = /^[0-9a-f]{64}$/
 
-/** Compares all files with their rows in slices. Ignores files that are uploaded meanwhile. */
-export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'strays' | 'promised' | 'missing'>> {
+/** Compares all files with their rows in slices. Ignores files that are uploaded meanwhile. Undefined where a stop came meanwhile. */
+export async function lookAtFiles({
+  db,
+  files,
+  shutdownSignal,
+}: Deps): Promise<Pick<Found, 'strays' | 'promised' | 'missing'> | undefined> {
   const last = await db.read.selectFrom('blob').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
   const newest = last?.id ?? 0
-  const promised = await countPromised(db.read, newest)
+  const promised = await countPromised(db.read, newest, shutdownSignal)
   const strays: Stray[] = []
   let seen = 0
   let slice: Stray[] = []
@@ -26,11 +30,13 @@ export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'str
     slice = []
   }
   for await (const { accountId, sha256, writtenAt } of files.all()) {
+    if (shutdownSignal.aborted) return undefined
     if (!SHA256.test(sha256)) continue
     if (slice.length === SLICE || (slice.length > 0 && slice[0]!.accountId !== accountId)) await look()
     slice.push({ accountId, sha256, writtenAt })
   }
   if (slice.length > 0) await look()
+  if (shutdownSignal.aborted) return undefined
   return { strays, promised, missing: Math.max(0, promised - seen) }
 }
 
@@ -60,7 +66,7 @@ async function rowsOf(db: Queries, slice: readonly Stray[]): Promise<Map<string,
 }
 
 /** Counts referenced files in slices: one count of all would block the process on SQLite. */
-async function countPromised(db: Queries, newest: number): Promise<number> {
+async function countPromised(db: Queries, newest: number, stop: AbortSignal): Promise<number> {
   let promised = 0
   for (let after = 0; ; ) {
     const slice = db.selectFrom('blob').select(['id', 'condemned_at']).where('id', '>', after).where('id', '<=', newest)
@@ -72,7 +78,7 @@ async function countPromised(db: Queries, newest: number): Promise<number> {
       ])
       .executeTakeFirstOrThrow()
     promised += Number(row.live)
-    if (row.last === null) return promised
+    if (row.last === null || stop.aborted) return promised
     after = row.last
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -10,7 +10,8 @@ import {
 import { createDirectory, createLastDirectory } from '../../platform/adapters/directory.ts'
 import { type Bucket, openBucket } from '../../platform/adapters/s3.ts'
 import type { BackupDestinationSetting } from '../../platform/settings/backups.ts'
-import { manifestFile, parseManifest } from './manifest.ts'
+import { type Manifest, manifestFile, parseManifest } from './manifest.ts'
+import { BadBackup, NoBackup } from './verify.ts'
 
 export type BackupDestination = {
   /** Name for users and the database. */
@@ -85,9 +86,9 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
       try {
         const file = join(folder, backup)
         const text = await bucket.get(manifestFile(`${prefix}${backup}`), stop)
-        if (text === undefined) throw new Error(`${name}/${manifestFile(backup)} is not there`)
+        if (text === undefined) throw new NoBackup(`${name}/${manifestFile(backup)} is not there`)
         writeFileAtomically(manifestFile(file), text.toString())
-        const { bytes } = parseManifest(manifestFile(`${name}/${backup}`), text.toString())
+        const { bytes } = manifestOf(`${name}/${backup}`, text.toString())
         await writeStreamAtomically(file, bucket.read(`${prefix}${backup}`, bytes, stop))
         return await work(file)
       } finally {
@@ -97,6 +98,15 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
     async remove(backup, stop) {
       for (const key of [manifestFile(`${prefix}${backup}`), `${prefix}${backup}`]) await bucket.remove(key, stop)
     },
+  }
+}
+
+/** As `parseManifest`: a manifest that cannot be read is damage, in a bucket too. */
+function manifestOf(backup: string, text: string): Manifest {
+  try {
+    return parseManifest(manifestFile(backup), text)
+  } catch (error) {
+    throw new BadBackup((error as Error).message, undefined, error)
   }
 }
 

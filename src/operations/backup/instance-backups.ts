@@ -15,6 +15,7 @@ import { recordBackup, recordVerification } from './records.ts'
 import { BadBackup, verifyBackup } from './verify.ts'
 
 const MAX_LISTED = 100
+const NEVER = new AbortController().signal
 
 type Opened = { config: Config; db: Db; clock: Clock }
 
@@ -51,7 +52,9 @@ export function createBackups(opened: Opened): Backups {
 }
 
 async function createKept({ config, db }: Opened, folder: string): Promise<KeptBackup> {
-  const made = await createBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
+  const destination = await openBackupDestination(config, { folder })
+  const make = (to: string) => createBackup(config, { to: `${to}/`, version: VERSION, withKeys: false }, () => {})
+  const made = await destination.store(make, NEVER)
   const { begunAt, bytes, sha256 } = made.manifest
   const place = dirname(made.file)
   const backup = { place, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
@@ -61,6 +64,8 @@ async function createKept({ config, db }: Opened, folder: string): Promise<KeptB
 
 async function checkKept({ config, db, clock }: Opened, backup: KeptBackup): Promise<void> {
   const checked = await verifyBackup(config, join(backup.place, backup.name), () => {}).catch((error: Error) => error)
+  // What cannot be read, or was moved elsewhere, is not damaged.
+  if (checked instanceof Error && !(checked instanceof BadBackup)) throw checked
   const fault = checked instanceof Error ? checked.message : null
   await db.write((tx) => recordVerification(tx, backup, { at: clock.now(), fault }))
   if (checked instanceof Error) throw checked

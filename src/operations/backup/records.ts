@@ -64,6 +64,12 @@ export function listScheduledBackups(db: Queries, place: string): Promise<Row<'b
   return db.selectFrom('backup').selectAll().where('place', '=', place).where('made_by', '=', 'schedule').execute()
 }
 
+/** Deletes the record of a backup that does not exist any more. That of a scheduled one stays: it shows that a disk is not mounted. */
+export async function deleteMissingRecord(tx: Queries, { place, name }: Pick<Made, 'place' | 'name'>): Promise<void> {
+  const row = tx.deleteFrom('backup').where('place', '=', place).where('name', '=', name)
+  await row.where('made_by', '!=', 'schedule').execute()
+}
+
 /** Deletes the records of backups that no longer exist in their place. */
 export async function deleteBackupRecords(tx: Queries, place: string, names: readonly string[]): Promise<void> {
   await tx.deleteFrom('backup').where('place', '=', place).where('name', 'in', names).execute()

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
 import { createDirectory } from '../../platform/adapters/directory.ts'
+import { someOf } from '../../platform/base/text.ts'
 import { migrate, type Queries, schemaOf } from '../../platform/db/db.ts'
 import { openSqliteFile, withExclusiveFile } from '../../platform/db/sqlite/open.ts'
 import { hasRows, type Store, tablesOf } from '../../platform/db/tables.ts'
@@ -109,6 +110,7 @@ async function restorePostgres(
   const folder = mkdtempSync(join(dataDirectory, 'restoring-'))
   try {
     await mustBeAlone(target)
+    await mustNotBeNewer(target)
     if (!force) await mustBeEmpty(target)
     await migrate(target)
     const file = pending.length === 0 ? backup : join(folder, 'backup.db')
@@ -138,6 +140,16 @@ async function mustBeAlone(db: Queries): Promise<void> {
   const { rows } = await sql`select pid from pg_stat_activity
     where datname = current_database() and application_name = 'berth' limit 1`.execute(db)
   if (rows.length > 0) throw new Error('a service runs on this database: stop every instance, then restore')
+}
+
+/** Tables that this version does not know would stay, and a later upgrade would find them. docs/upgrading.md: Downgrade. */
+async function mustNotBeNewer(db: Queries): Promise<void> {
+  const { applied, unknown } = await schemaOf(db)
+  // Tables of another program have a message of their own.
+  if (unknown.length === 0 || unknown.length === applied.length) return
+  throw new Error(
+    `the database has tables of a newer version of Berth (${someOf(unknown)}), which this version cannot remove: set DATABASE_URL to a new database, or drop the tables of Berth there, then restore`,
+  )
 }
 
 async function mustBeEmpty(db: Queries): Promise<void> {

@@ -3,9 +3,10 @@ import type { Input, OperatorCtx } from '../../context.ts'
 import { operatorRoute } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Nullable, OneOf, Timestamp } from '../../platform/schema/fields.ts'
+import { ChosenTime, Nullable, OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { destinationName } from './destination.ts'
 import {
+  deleteMissingRecord,
   findRecordedBackup,
   listRecordedBackups,
   readBackupStatus,
@@ -68,9 +69,10 @@ const Begun = Type.Object({ since: Timestamp, place: Type.String(), name: Type.S
 const BackupReport = Type.Object({
   place: Type.String({ minLength: 1, maxLength: 1024, description: 'a directory, or `s3://bucket/prefix`' }),
   name: Type.String({ minLength: 1, maxLength: 255 }),
-  begunAt: Type.Optional(Timestamp),
+  begunAt: Type.Optional(ChosenTime),
   bytes: Type.Optional(Type.Integer({ minimum: 0 })),
   sha256: Type.Optional(Type.String({ maxLength: 64 })),
+  gone: Type.Optional(Type.Boolean({ description: 'it is not there any more: a record of it is deleted' })),
   check: Type.Optional(
     Type.Object({
       fault: Nullable(Type.String({ maxLength: 4000, description: 'the error; null: it is intact' })),
@@ -214,7 +216,8 @@ async function reportBackup(
   _: undefined,
   { body }: Input<unknown, BackupReport>,
 ): Promise<void> {
-  const { place, name, begunAt = 0, bytes = 0, sha256 = '', check } = body
+  const { place, name, begunAt = 0, bytes = 0, sha256 = '', gone, check } = body
+  if (gone === true) return deleteMissingRecord(db, body)
   const backup = { place, name, begun_at: begunAt, bytes, sha256 }
   if (check === undefined) return recordBackup(db, { ...backup, made_by: 'command' })
   // Without a manifest or a record, the file may never have been a backup, so it does not count as damaged.

@@ -88,9 +88,29 @@ export async function renewRun(db: Db, { dueAt, tries }: BackupRun, now: number)
   )
 }
 
-/** Records the outcome of a run. `fault`: the error, after which the run is tried twice more. */
-export async function finishRun(db: Db, { dueAt, tries }: BackupRun, now: number, fault: string | null): Promise<void> {
-  const isOver = fault === null || tries >= MAX_TRIES
+/** Releases a run that a stop interrupted, which is not a try: another instance, or the next start, acquires it at once. */
+export async function releaseRun(db: Db, { dueAt, tries }: BackupRun, now: number): Promise<void> {
+  await db.write((tx) =>
+    tx
+      .updateTable('backup_run')
+      .set({ held_until: now, tries: tries - 1 })
+      .where('due_at', '=', dueAt)
+      .where('tries', '=', tries)
+      .execute(),
+  )
+}
+
+/** `isMade`: the backup is there and intact. `fault`: the error; null: all went well. */
+export type RunOutcome = { isMade: boolean; fault: string | null }
+
+/** Records the outcome of a run. Without a backup it is tried twice more. */
+export async function finishRun(
+  db: Db,
+  { dueAt, tries }: BackupRun,
+  now: number,
+  { isMade, fault }: RunOutcome,
+): Promise<void> {
+  const isOver = isMade || tries >= MAX_TRIES
   const end = isOver ? { ended_at: now, fault } : { held_until: now + RETRY_MS, fault }
   await db.write((tx) =>
     tx

@@ -7,7 +7,7 @@ import { createBackup } from './backup.ts'
 import { type BackupDestination, openBackupDestination } from './destination.ts'
 import { deleteBackupRecords, listScheduledBackups, recordBackup, recordVerification } from './records.ts'
 import { backupsToPrune } from './retention.ts'
-import { acquireRun, type BackupRun, finishRun, parseSchedule, renewRun } from './runs.ts'
+import { acquireRun, type BackupRun, finishRun, parseSchedule, type RunOutcome, releaseRun, renewRun } from './runs.ts'
 import { BadBackup, verifyBackup } from './verify.ts'
 
 const LOOK_MS = 10_000
@@ -23,14 +23,31 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
   if (run === undefined) return 0
   const passedMs = createPassed()
   const hold = setInterval(() => void renewRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
-  const fault = await createAndCheck(deps, stop).then(
-    () => null,
-    (error) => describeError(error).slice(0, MAX_FAULT),
-  )
+  const outcome = await tryOnce(deps, stop)
   clearInterval(hold)
-  await finishRun(deps.db, run, now + passedMs(), fault)
-  tell(deps, run, fault)
-  return fault === null ? 1 : 0
+  if (!outcome.isMade && stop.aborted) {
+    await releaseRun(deps.db, run, now + passedMs())
+    deps.log.info('a stop interrupted a scheduled backup; it is made by another instance, or at the next start')
+    return 0
+  }
+  await finishRun(deps.db, run, now + passedMs(), outcome)
+  tell(deps, run, outcome)
+  return outcome.isMade ? 1 : 0
+}
+
+/** A backup that is there is not made again because old ones could not be removed. */
+async function tryOnce(deps: Deps, stop: AbortSignal): Promise<RunOutcome> {
+  let isMade = false
+  try {
+    const { place, name } = await createAndCheck(deps, stop)
+    isMade = true
+    await removeOld(deps, place, name, stop)
+    return { isMade, fault: null }
+  } catch (error) {
+    const fault = describeError(error)
+    if (!isMade) return { isMade, fault: fault.slice(0, MAX_FAULT) }
+    return { isMade, fault: stop.aborted ? null : `old ones cannot be removed: ${fault}`.slice(0, MAX_FAULT) }
+  }
 }
 
 /** Measures elapsed time. */
@@ -39,10 +56,11 @@ function createPassed(): () => number {
   return () => Math.round(performance.now() - began)
 }
 
-function tell({ log }: Deps, { dueAt, tries }: BackupRun, fault: string | null): void {
+function tell({ log }: Deps, { dueAt, tries }: BackupRun, { isMade, fault }: RunOutcome): void {
   const fields = { dueAt: new Date(dueAt).toISOString(), tries }
-  if (fault === null) log.info(fields, 'a scheduled backup was made and is intact')
-  else log.warn({ ...fields, reason: fault }, 'a scheduled backup could not be made, or is not intact')
+  if (isMade) log.info(fields, 'a scheduled backup was made and is intact')
+  if (isMade && fault !== null) log.warn({ ...fields, reason: fault }, 'after a scheduled backup, old ones stay')
+  if (!isMade) log.warn({ ...fields, reason: fault }, 'a scheduled backup could not be made, or is not intact')
 }
 
 /** Checks every 10 s for a due backup. Returns a function that stops it and waits for a backup in progress. */
@@ -71,7 +89,8 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
   }
 }
 
-async function createAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
+/** Returns where the backup is, and its name. Throws where it could not be made, or is not intact. */
+async function createAndCheck(deps: Deps, stop: AbortSignal): Promise<{ place: BackupDestination; name: string }> {
   const { config, db, clock, log } = deps
   const place = await openBackupDestination(config)
   if (place.isMounted) await mustHoldOurs(deps, place, stop)
@@ -91,7 +110,7 @@ async function createAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
     throw error
   }
   await db.write((tx) => recordVerification(tx, backup, { at: clock.now(), fault: null }))
-  await removeOld(deps, place, backup.name, stop)
+  return { place, name: backup.name }
 }
 
 /**

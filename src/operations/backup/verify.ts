@@ -21,16 +21,19 @@ export class BadBackup extends Error {
   }
 }
 
+/** No such file is there: it was deleted, moved, or its disk is not mounted. */
+export class NoBackup extends Error {}
+
 /** `entries`: audit entries in its chain. */
 export type VerifiedBackup = { manifest: Manifest; entries: number; keys: KeyCheck }
 
 /**
  * Verifies a backup: size and SHA-256, every page, references, row counts, the audit chain, and one value of every root key. Throws BadBackup with
- * the first problem, or the system's error when the file cannot be read.
+ * the first problem, NoBackup without the file, or the system's error when it cannot be read.
  */
 export async function verifyBackup(config: Config, file: string, progress: Progress): Promise<VerifiedBackup> {
   const stats = statSync(file, { throwIfNoEntry: false })
-  if (stats === undefined) throw new Error(`${file} is not there: name a file that berth backup wrote`)
+  if (stats === undefined) throw new NoBackup(`${file} is not there: name a file that berth backup wrote`)
   if (stats.isDirectory()) throw new Error(`${file} is a directory: name the file in it that berth backup wrote`)
   let manifest: Manifest | undefined
   try {

@@ -25,8 +25,7 @@ export async function checkBackups(config: Config): Promise<Finding[]> {
 /** Returns the findings for the recorded backups; `now` in ms. */
 export function backupFindings({ lastGood, lastVerified, damaged, failed }: BackupStatus, now: number): Finding[] {
   const findings: Finding[] = []
-  if (failed !== null)
-    findings.push({ about, is: 'worry', found: `the last scheduled one could not be made: ${failed}` })
+  if (failed !== null) findings.push({ about, is: 'worry', found: `the last scheduled one failed: ${failed}` })
   if (damaged > 0) {
     const found = `${pluralize(damaged, 'backup')} ${damaged === 1 ? 'is' : 'are'} damaged`
     findings.push({

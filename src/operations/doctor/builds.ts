@@ -16,6 +16,8 @@ export async function checkBuilds(config: Config): Promise<Finding[]> {
   const { mode } = config.runner
   if (mode === 'off') return well('off by BERTH_BUILDS: sources are refused, and vercel deploy --prebuilt works')
   const figures = await readFigures(config)
+  // In the running service the mode is decided, and BERTH_BUILDS may not be set.
+  if (mode === undefined && config.builds.mode === 'off' && !startsRunner(config)) return unset(figures)
   const waits = `${pluralize(figures.waiting, 'build')} ${figures.waiting === 1 ? 'waits' : 'wait'}`
   const { active, draining } = figures.runners
   if (active > 0) return well(`${pluralize(active, 'runner')} asked for one within two minutes; ${waits}`)
@@ -33,6 +35,16 @@ export async function checkBuilds(config: Config): Promise<Finding[]> {
   if (missing !== undefined) return missing
   const found = `no runner asked for one within two minutes; ${waits}`
   return [{ about, is: figures.waiting > 0 ? 'wrong' : 'worry', found, advice: START }]
+}
+
+/** Runners may ask all the while: it is the create of a deployment that refuses a source. */
+function unset({ runners: { active, draining } }: BuildFigures): Finding[] {
+  if (active + draining === 0)
+    return well('off: BERTH_BUILDS is not set, so sources are refused, and vercel deploy --prebuilt works')
+  const found = `BERTH_BUILDS is not set, so sources are refused, although ${pluralize(active + draining, 'runner')} asked for builds`
+  return [
+    { about, is: 'wrong', found, advice: 'set BERTH_BUILDS here as for the runners: docs/runner.md, Set up a runner' },
+  ]
 }
 
 function well(found: string): Finding[] {
@@ -53,10 +65,7 @@ export function startsRunner(config: Config): boolean {
 }
 
 /** What keeps every runner away; undefined where runners may come. */
-function settingMissing({ runner, builds, edge }: Config): Finding[] | undefined {
-  // In the running service the mode is decided, and BERTH_BUILDS may not be set.
-  if (runner.mode === undefined && builds.mode === 'off')
-    return well('off: BERTH_BUILDS is not set, so sources are refused, and vercel deploy --prebuilt works')
+function settingMissing({ builds, edge }: Config): Finding[] | undefined {
   const wrong = (found: string, advice: string): Finding[] => [{ about, is: 'wrong', found, advice }]
   if (builds.runnerToken === undefined)
     return wrong('BERTH_RUNNER_TOKEN is not set, so runners are refused', 'set it here and for each berth runner')

@@ -27,8 +27,8 @@ export async function withStore<T>({ database }: Config, work: (db: Queries) => 
   }
 }
 
-/** Checks that the database responds and has the schema of this version. */
-export async function checkDatabase(config: Config): Promise<Finding[]> {
+/** Checks that the database responds and has the schema of this version. `stop`: reads no more pages, which a slow disk takes long for. */
+export async function checkDatabase(config: Config, stop = AbortSignal.timeout(MAX_READ_MS)): Promise<Finding[]> {
   const about = 'database'
   const { database } = config
   if (database.engine === 'sqlite' && !existsSync(database.file))
@@ -57,9 +57,9 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       ]
     const found = `${name} has the schema of this version`
     if (database.engine === 'postgres') return [{ about, is: 'well', found }]
-    if (statSync(database.file).size > MAX_READ_BYTES)
+    const damage = await corruptionOf(database.file, stop)
+    if (damage === 'not read')
       return [{ about, is: 'well', found: `${found}. It is too large to be read here: ${READ_WHOLE}` }]
-    const damage = await (await import('../../platform/db/sqlite/vacuum.ts')).findCorruption(database.file)
     if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
     return [{ about, is: 'well', found }]
   } catch (error) {
@@ -77,10 +77,21 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Reading all pages of a larger file may exceed the time of a check. */
+/** Reading all pages of a larger file, or for longer, may exceed the time of a check. */
 const MAX_READ_BYTES = 1024 ** 3
+const MAX_READ_MS = 3000
 const READ_WHOLE = 'berth backup verify reads every page of a copy'
 const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
+
+/** `not read`: the file is too large, or its disk too slow. */
+async function corruptionOf(file: string, stop: AbortSignal): Promise<string | undefined> {
+  if (statSync(file).size > MAX_READ_BYTES) return 'not read'
+  const { findCorruption } = await import('../../platform/db/sqlite/vacuum.ts')
+  return findCorruption(file, stop).catch((error) => {
+    if (!stop.aborted) throw error
+    return 'not read'
+  })
+}
 
 /** Checks this machine's clock against the database's newest timestamp and its server. */
 export async function checkClock(config: Config): Promise<Finding[]> {

@@ -10,7 +10,7 @@ export type Bucket = {
   upload(key: string, file: string, stop: AbortSignal): Promise<void>
   /** Uploads a small text. */
   put(key: string, text: string, stop: AbortSignal): Promise<void>
-  /** Reads an object of a known size in pieces. It ends early where the object is shorter. */
+  /** Reads an object of a known size in pieces. It ends early where the object is shorter (416). */
   read(key: string, bytes: number, stop: AbortSignal): AsyncGenerator<Buffer>
   /** Returns an object of at most 1 MiB, or undefined. */
   get(key: string, stop: AbortSignal): Promise<Buffer | undefined>
@@ -61,7 +61,7 @@ export async function openBucket(setting: S3Settings, bucket: string, retriesMs 
     for (const waitMs of [...retriesMs, undefined]) {
       try {
         const answer = await askOnce(client, `${setting.endpoint}/${bucket}`, asked, stop)
-        if (answer.status < 300 || answer.status === 404) return answer
+        if (answer.status < 300 || [404, 416].includes(answer.status)) return answer
         throw refusalOf(answer, setting, bucket)
       } catch (error) {
         if (stop.aborted) throw new Error('the service stops', { cause: error })
@@ -178,8 +178,8 @@ async function completeUpload(ask: Asker, key: string, uploadId: string, tags: s
 async function* readPieces(ask: Asker, key: string, bytes: number, stop: AbortSignal): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes; ) {
     const headers = { range: `bytes=${at}-${Math.min(at + PART, bytes) - 1}` }
-    const { body } = await ask({ method: 'GET', key, headers, max: PART }, stop)
-    if (body.length === 0) return
+    const { status, body } = await ask({ method: 'GET', key, headers, max: PART }, stop)
+    if (status === 416 || body.length === 0) return
     yield body
     at += body.length
   }

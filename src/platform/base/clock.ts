@@ -3,6 +3,9 @@
 /** A stamp is a time with 10 more bits that make it unique: `floor(stamp / STAMPS_PER_MS)` is the millisecond. */
 export const STAMPS_PER_MS = 1024
 
+/** The last time that a `Date` has (ECMA-262, 21.4.1.1). A later one cannot be shown. */
+export const LAST_DATE_MS = 8_640_000_000_000_000
+
 /** The first stamp of a millisecond is random within this range, so that instances rarely collide. Small, to leave most of the millisecond. */
 const FIRST_OF_MS = 16
 

@@ -1,5 +1,6 @@
 /** Schemas in a form that suits the OpenAPI document, the validator and the serializer. */
 import type { Static, TSchema } from 'typebox'
+import { LAST_DATE_MS } from '../base/clock.ts'
 import { Type } from './builder.ts'
 
 /** Returns the schema or null, as `type: [..., "null"]`: one error message instead of a union's three. */
@@ -43,6 +44,8 @@ export function CommaSeparated<T extends TSchema>(item: T, description: string) 
 
 /** Milliseconds since the epoch. */
 export const Timestamp = Type.Integer({ minimum: 0 })
+/** A time that a caller chooses: not after the last one that can be shown as a date. */
+export const ChosenTime = Type.Integer({ minimum: 0, maximum: LAST_DATE_MS })
 
 /** An account as named by an operator. `platform/access/names.ts` resolves it to an id. */
 export const AccountName = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })

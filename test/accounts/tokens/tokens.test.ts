@@ -1,6 +1,9 @@
 /** Tokens: narrowed, expired, deleted; and members who leave. docs/spec/decisions.md: Tokens. */
 import assert from 'node:assert/strict'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { berth } from '../../support/clients/command.ts'
 import { seedProject } from '../../support/projects.ts'
+import { tamper } from '../../support/states.ts'
 import { type ApiResponse, onBothEngines } from '../../support/world.ts'
 
 const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
@@ -173,3 +176,25 @@ onBothEngines('a sweep runs as of any time that there is, and of no other', asyn
     }
   }
 })
+
+onBothEngines(
+  'an expiry is a date: a later number is refused, and one of before that limit is shown',
+  async (world) => {
+    const { userId } = world.credentials
+    const expiresAt = 9_000_000_000_000_000
+    for (const refused of [
+      await world.call.try('POST', '/v3/user/tokens', { name: 'late', expiresAt }),
+      await world.operator.try('POST', '/operator/v1/tokens', { userId, expiresAt }),
+    ])
+      assert.deepEqual(said(refused), [400, 'bad_request'])
+    const { id } = (await world.operator('POST', '/operator/v1/tokens', { userId, name: 'late' })).body
+    await tamper(world, 'token', { expires_at: expiresAt }, { id })
+    const client = await openSignedInClient(world)
+    for (const page of ['/console/operator/tokens', '/console/t/admin/tokens', `/console/operator/people/${userId}`])
+      assert.equal((await client.get(page)).status, 200, page)
+    const env = { BERTH_DATA: world.folder, PORT: new URL(await world.listen()).port }
+    const { code, out, err } = await berth(['token', 'list'], env)
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, new RegExp(`${id}.*\\+275760-09-13`))
+  },
+)

@@ -46,6 +46,11 @@ processOnBothEngines('a missing runner is a warning, and an error once a build w
   assert.match(await checkBuilds(env), /^wrong no runner asked for one .*; 1 build waits.* start berth runner/)
   await recordRunner(world.deps, { runner: RUNNER, hostname: 'build-1', version: '1' })
   assert.match(await checkBuilds(env), /^well 1 runner asked for one within two minutes; 1 build waits/)
+  const { BERTH_BUILDS: _, ...unset } = env
+  assert.match(
+    await checkBuilds(unset),
+    /^wrong BERTH_BUILDS is not set, so sources are refused, although 1 runner asked/,
+  )
   await world.operator('PATCH', `/operator/v1/runners/${RUNNER}`, { draining: true })
   assert.match(await checkBuilds(env), /^wrong every runner is drained \(1\); 1 build waits berth runner resume/)
   await world.close()

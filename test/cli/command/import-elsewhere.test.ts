@@ -34,15 +34,16 @@ async function openImport(t: TestContext, answers: Record<string, unknown>) {
   const world = await openWorld('sqlite')
   t.after(() => world.close())
   const { origin } = await answering(t, answers)
-  const env = {
-    BERTH_DATA: world.folder,
-    BERTH_TOKEN: world.credentials.token,
-    PORT: new URL(await world.listen()).port,
-  }
+  const address = await world.listen()
+  const env = { BERTH_DATA: world.folder, BERTH_TOKEN: world.credentials.token, PORT: new URL(address).port }
+  const run = (...words: string[]) => berth(['import', '--from', origin, '--token', 't', ...words], env)
   return {
-    run: (...words: string[]) => berth(['import', '--from', origin, '--token', 't', ...words], env),
-    inTeam: (...words: string[]) =>
-      berth(['import', '--from', origin, '--token', 't', '--team', 'team', ...words], env),
+    address,
+    run,
+    inTeam: (...words: string[]) => run('--team', 'team', ...words),
+    /** As `inTeam`, with the service here at another port. */
+    inTeamAt: (PORT: string, ...words: string[]) =>
+      berth(['import', '--from', origin, '--token', 't', '--team', 'team', ...words], { ...env, PORT }),
   }
 }
 
@@ -113,6 +114,45 @@ test('what an installation created is left out, and what cannot be copied of an 
   // What the server there does not say is left as it is here.
   const again = JSON.parse((await inTeam('--projects', 'web', '--yes', '--json')).out)
   assert.deepEqual([again.counts.project.unchanged, again.counts.project.changed], [1, 0])
+})
+
+test('an import that ends by an error shows what it did, and the new secrets, which no later run shows', async (t) => {
+  const { inTeam, inTeamAt, address } = await openImport(t, {
+    ...TEAM,
+    '/v9/projects': { projects: [], ...ENDED },
+    '/v1/webhooks': [{ ...HOOK, url: 'https://hooks.example.com/all' }],
+    '/v2/teams/team/members': { members: [{ username: 'ada', email: 'ada@example.com', role: 'MEMBER' }] },
+  })
+  // A proxy in front of the service here whose login ends before the invitation.
+  const proxy = createServer(async (request, response) => {
+    const { method = 'GET', url = '/', headers } = request
+    if (method === 'POST' && url.includes('/members')) {
+      response.writeHead(401, { 'content-type': 'application/json' })
+      return void response.end(JSON.stringify({ error: { code: 'forbidden', message: 'Sign in again.' } }))
+    }
+    const body = await Array.fromAsync(request)
+    const sent = { 'content-type': 'application/json', authorization: String(headers.authorization) }
+    const answer = await fetch(`${address}${url}`, {
+      method,
+      headers: sent,
+      ...(body.length > 0 && { body: Buffer.concat(body) }),
+    })
+    response.writeHead(answer.status, { 'content-type': String(answer.headers.get('content-type')) })
+    response.end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  t.after(() => void proxy.close())
+  await new Promise((resolve) => proxy.once('listening', resolve))
+  const port = String((proxy.address() as AddressInfo).port)
+  const { code, out, err } = await inTeamAt(port, '--yes', '--json')
+  assert.deepEqual([code, JSON.parse(out).error.message.includes('Sign in again.')], [1, true], err)
+  assert.match(err, /Interrupted\. Until then:\n1 webhook: created 1, /)
+  assert.match(err, /webhook https:\/\/hooks\.example\.com\/all: give its receiver the new secret whsec_/)
+  const again = JSON.parse((await inTeam('--yes', '--json')).out)
+  assert.deepEqual([again.counts.webhook.unchanged, again.counts.member.created], [1, 1])
+
+  // Nothing was done, and nothing is said.
+  const none = await inTeamAt('1', '--yes')
+  assert.deepEqual([none.code, none.err.includes('Interrupted')], [1, false], none.err)
 })
 
 test('a report shows 500 lines of one kind, and nothing of an empty kind', async (t) => {

@@ -156,7 +156,7 @@ async function contentOf({ call, teamId }: Side, name: string) {
 }
 type Row = Record<string, unknown>
 
-const OWN = /^(id|accountId|projectId|createdAt|updatedAt|createdBy|updatedBy|verification|version|env)$/
+const OWN = /^(id|accountId|projectId|createdAt|updatedAt|checkedUntil|createdBy|updatedBy|verification|version|env)$/
 
 function withoutOwn(row: Row): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !OWN.test(name)))

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { callService } from '../../../src/cli/command/service-client.ts'
 import { readConfig } from '../../../src/config.ts'
+import { berth } from '../../support/clients/command.ts'
 
 const ASKING = { method: 'POST', path: '/operator/v1/things?secret=1', body: { a: 1 }, as: 'operator' } as const
 const OPERATOR_TOKEN = 'operator-token-of-this-test'
@@ -64,4 +65,27 @@ test('an error of the service is shown in its own words, and a wait that it requ
   })
   await assert.rejects(ask(origin), { message: 'It is taken.', status: 409, code: 'conflict' })
   assert.equal(times, 2)
+})
+
+test('an answer of another program is reported as such', async (t) => {
+  for (const [status, body, message] of [
+    [404, '{"message":"no route"}', 'the service answered 404'],
+    [502, '<html>', 'the service answered 502'],
+    [500, '{"error":"broken"}', 'the service answered 500'],
+    [500, 'null', 'the service answered 500'],
+    [200, '<html>', /answered something that is not JSON; set BERTH_PUBLIC_URL/],
+  ] as const) {
+    const { origin } = await serve(t, (_, answer) =>
+      answer.writeHead(status, { 'content-type': 'application/json' }).end(body),
+    )
+    await assert.rejects(ask(origin), { message })
+  }
+})
+
+test('what answers at the port of the service and is not Berth is not ready', async (t) => {
+  for (const body of ['<html>', '{}', 'null', '{"ready":true,"failing":null}']) {
+    const { origin } = await serve(t, (_, answer) => answer.end(body))
+    const { code, err } = await berth(['ready'], { PORT: new URL(origin).port })
+    assert.deepEqual([code, /what answers at .* is not Berth: set HOST and PORT/.test(err)], [1, true], err)
+  }
 })

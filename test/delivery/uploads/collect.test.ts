@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { collectFiles } from '../../../src/delivery/uploads/collect.ts'
 import { missingFiles } from '../../../src/delivery/uploads/missing.ts'
 import {
   type Found,
@@ -222,3 +223,22 @@ for (const engine of ENGINES)
       await world.close()
     }
   })
+
+onBothEngines('a stop ends a collection, also while it looks at the files', async (world) => {
+  const { deps } = world
+  for (const text of ['one', 'two', 'three']) await upload(world.call, text)
+  let seen = 0
+  async function* all() {
+    for await (const file of deps.files.all()) {
+      seen++
+      yield file
+    }
+  }
+  const files = { ...deps.files, all }
+  const now = deps.clock.now() + 2 * DAY_MS
+  const stopping = { ...deps, files, shutdownSignal: AbortSignal.abort() }
+  assert.deepEqual([await collectFiles(stopping, now), seen], [0, 1])
+  seen = 0
+  await collectFiles({ ...deps, files }, now)
+  assert.equal(seen, 3)
+})

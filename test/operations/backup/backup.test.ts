@@ -208,6 +208,21 @@ async function backedUpNewer(t: TestContext, engine: Engine): Promise<string> {
   return backedUpNewer(t, 'sqlite')
 }
 
+test('an older program cannot empty a PostgreSQL of a newer one, and says where to restore [postgres]', async (t) => {
+  const { file, home } = await backedUp(t, 'sqlite')
+  const newer = await freshHome(t, 'postgres', home)
+  assert.equal((await berth(['migrate'], newer.env)).code, 0)
+  const store = openPostgresConnection(newer.env.DATABASE_URL!)
+  // biome-ignore lint/suspicious/noExplicitAny: the table is Kysely's own
+  await (store as any).insertInto('kysely_migration').values({ name: '9999-later', timestamp: '2099-01-01' }).execute()
+  await store.destroy()
+  for (const words of [[], ['--force']]) {
+    const { code, err } = await berth(['restore', file, ...words], newer.env)
+    assert.equal(code, 1)
+    assert.match(err, /tables of a newer version of Berth \(9999-later\), .*: set DATABASE_URL to a new database/)
+  }
+})
+
 processOnBothEngines('the keyring is never in a backup, and next to it only when requested', async (t, engine) => {
   const { file, home } = await backedUp(t, engine)
   const keyring = readFileSync(join(home.folder, 'keys.json'), 'utf8')

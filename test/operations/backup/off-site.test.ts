@@ -53,6 +53,16 @@ for (const kind of ['independent', 'strict'] as const) {
   })
 }
 
+test('an object that is shorter than its manifest says is read to its end', async (t) => {
+  const server = await strictServer(t)
+  const bucket = await bucketAt(server.endpoint)
+  for (const size of [0, 5, 8 * MIB]) {
+    server.objects.set('nightly/short.db', randomBytes(size))
+    const pieces = await Array.fromAsync(bucket.read('nightly/short.db', 17 * MIB, never))
+    assert.equal(Buffer.concat(pieces).length, size)
+  }
+})
+
 test('an error of a server names the setting to change, and is not retried', async (t) => {
   const server = await strictServer(t)
   for (const [change, wanted] of [

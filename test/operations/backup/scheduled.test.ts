@@ -184,7 +184,7 @@ onBothEngines(
     const told = findings
       .filter((one: { about: string }) => one.about === 'backups')
       .map((one: { found: string }) => one.found)
-    assert.match(told.join(), /the last scheduled one could not be made/)
+    assert.match(told.join(), /the last scheduled one failed/)
   },
   DAILY,
 )
@@ -290,3 +290,51 @@ onBothEngines(
     assert.equal(server.uploads.size, 0)
   },
 )
+
+function sendToBucket(world: World, endpoint: string, more: Record<string, string> = {}): void {
+  const { backups, s3 } = readConfig({ ...bucketSettings(endpoint), ...DAILY, ...more })
+  Object.assign(world.deps.config, { backups, s3 })
+}
+
+onBothEngines(
+  'a stop that interrupts an upload is not a failed backup: the next start makes it at once',
+  async (world, t) => {
+    const server = await strictServer(t)
+    sendToBucket(world, server.endpoint)
+    const first = at('2026-12-01T03:00')
+    // More often than a failed one is tried.
+    for (let minute = 0; minute < 4; minute++) {
+      const stop = new AbortController()
+      server.fault = ({ method }) => {
+        if (method === 'PUT') stop.abort()
+        return method === 'PUT'
+      }
+      assert.equal(await runDueBackup(world.deps, first + minute * MINUTE_MS, stop.signal), 0)
+      assert.ok(stop.signal.aborted)
+    }
+    assert.equal(await figureOf(world, 'berth_backup_failed'), 0)
+    assert.equal(server.objects.size, 0)
+    server.fault = () => false
+    assert.equal(await runDueBackup(world.deps, first + 5 * MINUTE_MS), 1)
+    assert.equal(server.objects.size, 2)
+  },
+)
+
+onBothEngines('a backup is not made again because old ones cannot be removed, which is reported', async (world, t) => {
+  const server = await strictServer(t)
+  sendToBucket(world, server.endpoint, { BERTH_BACKUP_KEEP: 'last=1' })
+  server.fault = ({ method }, response) => {
+    if (method !== 'DELETE') return false
+    refuse(response, [403, 'AccessDenied', 'no'])
+    return true
+  }
+  assert.equal(await look(world, at('2026-12-01T03:00')), 1)
+  assert.equal(await figureOf(world, 'berth_backup_failed'), 0)
+  assert.equal(await look(world, at('2026-12-02T03:00')), 1)
+  assert.equal(await look(world, at('2026-12-02T03:11')), 0)
+  assert.equal(server.objects.size, 4)
+  assert.equal(await figureOf(world, 'berth_backup_failed'), 1)
+  const { scheduled } = (await world.operator('GET', '/operator/v1/backups/known')).body
+  assert.match(String(scheduled.fault), /^old ones cannot be removed: .*AccessDenied/)
+  assert.ok((await figureOf(world, 'berth_backup_last_verified_timestamp_seconds')) > 1e9)
+})

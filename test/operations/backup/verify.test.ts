@@ -1,7 +1,17 @@
 /** Whether `berth backup verify` finds what is wrong with a backup, and who is notified. docs/backup.md: Verify. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -185,6 +195,11 @@ onBothEngines(
     assert.equal((await berth(['backup', 'verify', join(world.folder, 'made.db')], env)).code, 65)
     assert.match((await doctor()).join(), /worry: 2 backups are damaged/)
     renameSync(join(world.folder, 'lost.json'), join(world.folder, 'made.db.json'))
+    // What was deleted by hand is damaged no more.
+    rmSync(file)
+    const gone = await berth(['backup', 'verify', file], env)
+    assert.deepEqual([gone.code, /copy\.db is not there/.test(gone.err)], [1, true], gone.err)
+    assert.equal(await figure('berth_backups_damaged'), 1)
     const unheard = await berth(['backup', 'verify', join(world.folder, 'made.db')], {
       ...env,
       BERTH_PUBLIC_URL: 'http://127.0.0.1:1',
@@ -212,6 +227,75 @@ onBothEngines('a backup from the console is checked after its creation, and is t
   assert.equal(newest.code, 0, newest.err)
   assert.equal(JSON.parse(newest.out).manifest.begunAt, backups[0] && new Date(backups[0].begunAt).toISOString())
 })
+
+onBothEngines('the newest backup is the one whose name has the latest time, whatever else is there', async (world) => {
+  const env = {
+    BERTH_DATA: world.folder,
+    DATABASE_URL: world.engine === 'sqlite' ? '' : databaseOf(world),
+    BERTH_PUBLIC_URL: 'http://127.0.0.1:1',
+  }
+  const folder = join(world.folder, 'backups')
+  const newest = async () => JSON.parse((await berth(['backup', 'verify', '--newest', '--json'], env)).out).file
+  assert.equal((await berth(['backup', join(folder, 'pre-upgrade.db')], env)).code, 0)
+  assert.equal(await newest(), join(folder, 'pre-upgrade.db'))
+  const made = await berth(['backup', `${folder}/`, '--json'], env)
+  assert.equal(await newest(), JSON.parse(made.out).file)
+})
+
+onBothEngines('a backup of the console that was moved elsewhere before its check is not damaged', async (world) => {
+  const { db, backups } = world.deps
+  const [folder, elsewhere] = [join(world.folder, 'backups'), join(world.folder, 'elsewhere')]
+  mkdirSync(folder)
+  mkdirSync(elsewhere)
+  const left = join(folder, '.berth-2020-01-01.db.x.part')
+  writeFileSync(left, 'half')
+  utimesSync(left, 1, 1)
+  const { write } = db
+  db.write = async (work, owner) => {
+    const value = await write(work, owner)
+    for (const name of readdirSync(folder).filter((one) => /^berth-.*\.db$/.test(one)))
+      renameSync(join(folder, name), join(elsewhere, name))
+    return value
+  }
+  assert.equal((await world.operator('POST', '/operator/v1/backups')).status, 202)
+  await backups.end()
+  db.write = write
+  const { failed } = (await world.operator('GET', '/operator/v1/backups')).body
+  assert.match(failed.message, /is not there/)
+  const { known } = (await world.operator('GET', '/operator/v1/backups/known')).body
+  assert.deepEqual([known.length, known[0].fault, known[0].verifiedAt], [1, null, null])
+  assert.equal(existsSync(left), false, 'what a kill left goes')
+})
+
+onBothEngines(
+  'a backup in a bucket that is shorter, or has no manifest that can be read, is damaged',
+  async (world, t) => {
+    const server = await strictServer(t)
+    const settings = bucketSettings(server.endpoint)
+    const env = {
+      ...settings,
+      BERTH_DATA: world.folder,
+      DATABASE_URL: world.engine === 'sqlite' ? '' : databaseOf(world),
+      BERTH_PUBLIC_URL: await world.listen(),
+    }
+    const [key, file] = ['by-hand/made.db', `s3://${BUCKET}/by-hand/made.db`]
+    assert.equal((await berth(['backup', file], env)).code, 0)
+    const whole = server.objects.get(key)!
+    for (const [name, object, wanted] of [
+      [key, whole.subarray(0, 4096), /is not as it was written/],
+      [`${key}.json`, Buffer.from('{'), /is not JSON/],
+    ] as const) {
+      const before = server.objects.get(name)!
+      server.objects.set(name, object)
+      const bad = await berth(['backup', 'verify', file], env)
+      assert.deepEqual([bad.code, wanted.test(bad.out)], [65, true], bad.out + bad.err)
+      const { known } = (await world.operator('GET', '/operator/v1/backups/known')).body
+      assert.match(String(known[0].fault), wanted)
+      server.objects.set(name, before)
+    }
+    assert.equal((await berth(['backup', 'verify', file], env)).code, 0)
+  },
+)
 
 onBothEngines('berth backup puts a backup into a bucket, and there alone it counts as good', async (world, t) => {
   const server = await strictServer(t)

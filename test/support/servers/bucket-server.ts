@@ -152,6 +152,7 @@ function serveObject(state: StrictServer, asked: Asked, { headers }: IncomingMes
   }
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? []
   if (from === undefined) response.end(object)
+  else if (Number(from) >= object.length) refuse(response, [416, 'InvalidRange', 'the range begins after the end'])
   else response.writeHead(206).end(object.subarray(Number(from), Number(to) + 1))
 }
 

@@ -54,7 +54,13 @@ async function copy(given: Invocation, sides: Sides): Promise<CommandResult> {
   if (!has('yes') && !(await confirm!('Do this?')))
     return { data: { done: false }, text: 'nothing was changed', code: 1 }
   const report = newAccountImportReport()
-  await walk(given, sides, names, 'writing', (one) => runPlan(report, one))
+  try {
+    await walk(given, sides, names, 'writing', (one) => runPlan(report, one))
+  } catch (error) {
+    // A new secret is shown only here: the next run finds its webhook unchanged.
+    if (countLines(report, '').length > 0) given.notice(`Interrupted. Until then:\n${textOf(report, '')}`)
+    throw error
+  }
   return outcomeOf(report, '')
 }
 
@@ -148,9 +154,10 @@ async function projectNames(there: Server, { value }: Invocation): Promise<strin
   }
   const found: string[] = []
   for (const name of wanted) {
+    if (name === '') throw new BadUsage('--projects has an empty name: write names with a comma between two of them')
     const path = `/v9/projects/${segment(name)}`
     const project = await there.find(path)
-    if (project === undefined || name === '') throw new BadUsage(`there is no project "${name}" at ${there.origin}`)
+    if (project === undefined) throw new BadUsage(`there is no project "${name}" at ${there.origin}`)
     found.push(mustBeObject(`${there.origin}${path}`, project, PROJECT).name)
   }
   return found
@@ -162,11 +169,17 @@ function outcomeOf(report: AccountImportReport, would: string): CommandResult {
   return { data, text: textOf(report, would), code: failed.length === 0 ? 0 : 1 }
 }
 
-function textOf({ counts, failed, todo, changes }: AccountImportReport, would: string): string {
-  const lines = IMPORT_KINDS.filter((kind) => Object.values(counts[kind]).some((count) => count > 0)).map((kind) => {
+/** A line per kind of which there is something. */
+function countLines({ counts }: AccountImportReport, would: string): string[] {
+  return IMPORT_KINDS.filter((kind) => Object.values(counts[kind]).some((count) => count > 0)).map((kind) => {
     const { created, changed, unchanged, failed } = counts[kind]
     return `${pluralize(created + changed + unchanged + failed, kind)}: ${would}created ${created}, ${would}changed ${changed}, unchanged ${unchanged}, refused ${failed}`
   })
+}
+
+function textOf(report: AccountImportReport, would: string): string {
+  const { failed, todo, changes } = report
+  const lines = countLines(report, would)
   if (lines.length === 0) lines.push('there is nothing to copy')
   const listed = (title: string, rows: readonly string[]) => {
     if (rows.length === 0) return []

@@ -29,15 +29,27 @@ export async function readyCommand({ settings }: Invocation): Promise<CommandRes
   const config = settings()
   const address = `${listenOrigin(config)}/readyz`
   const fetch = await createTrustedFetch(config)
-  let answer: Response
+  let text: string
   try {
-    answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    text = await answer.text()
   } catch (error) {
     throw new Error(`no answer from ${address}: start the service, or set HOST and PORT as it has them`, {
       cause: error,
     })
   }
-  const { ready, failing } = (await answer.json()) as { ready: boolean; failing: string[] }
-  const text = ready ? 'ready' : `not ready: ${failing.join(', ')}; docs/operations.md: Health`
-  return { data: { ready, failing }, text, code: ready ? 0 : 1 }
+  const { ready, failing } = readinessIn(text, address)
+  const line = ready ? 'ready' : `not ready: ${failing.join(', ')}; docs/operations.md: Health`
+  return { data: { ready, failing }, text: line, code: ready ? 0 : 1 }
+}
+
+/** Throws for the answer of another program. */
+function readinessIn(text: string, address: string): { ready: boolean; failing: string[] } {
+  try {
+    const { ready, failing } = JSON.parse(text) as { ready?: unknown; failing?: unknown }
+    if (typeof ready === 'boolean' && Array.isArray(failing)) return { ready, failing: failing.map(String) }
+  } catch {
+    // Not JSON.
+  }
+  throw new Error(`what answers at ${address} is not Berth: set HOST and PORT as the service has them`)
 }

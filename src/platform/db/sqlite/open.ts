@@ -46,9 +46,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   createDirectory(dirname(url))
   const file = canonicalPath(url)
   const lock = lockStore(file, 'stop it first; one Berth a store, use DATABASE_URL=postgres://… for several')
-  const writing = openConnection(file, synchronous)
-  const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing, undefined, watch?.statement) })
-  await migrate(queries)
+  const { writing, queries } = await openWriter(file, synchronous, watch).catch((error) => {
+    lock.close()
+    throw error
+  })
   const changes = createChangeFeed()
   const takeNotes = startChangeCapture(writing)
   const snapshot = snapshotOf(openConnection(file, 'read only'))
@@ -87,6 +88,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
       lock.close()
     },
   }
+}
+
+/** Opens the write connection, and migrates the database. */
+async function openWriter(file: string, synchronous: 'FULL' | 'NORMAL', watch: StoreObserver | undefined) {
+  const writing = openConnection(file, synchronous)
+  const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing, undefined, watch?.statement) })
+  await migrate(queries).catch(async (error) => {
+    await queries.destroy()
+    throw error
+  })
+  return { writing, queries }
 }
 
 async function attempt<T>(run: () => Promise<T>, attemptsLeft = ATTEMPTS): Promise<T> {

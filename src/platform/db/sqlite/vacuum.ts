@@ -42,16 +42,26 @@ export async function inspectFile(file: string): Promise<Inspection> {
   return (await runThread(INSPECT, { file })) as Inspection
 }
 
-/** Returns the first corruption in the pages of a file that may be in use, or undefined. Throws SQLite's error. */
-export async function findCorruption(file: string): Promise<string | undefined> {
-  const verdict = (await runThread(QUICK_CHECK, { file })) as string
+/** Returns the first corruption in the pages of a file that may be in use, or undefined. Throws SQLite's error, and the reason of `stop`. */
+export async function findCorruption(file: string, stop: AbortSignal): Promise<string | undefined> {
+  const verdict = (await runThread(QUICK_CHECK, { file }, stop)) as string
   return verdict === 'ok' ? undefined : verdict.split('\n').at(-1)
 }
 
-/** Returns the message that the thread posted. */
-function runThread(text: string, workerData: { file: string; target?: string }): Promise<unknown> {
+/** Returns the message that the thread posted. `stop` ends the thread. */
+function runThread(
+  text: string,
+  workerData: { file: string; target?: string },
+  stop = new AbortController().signal,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(text, { eval: true, workerData })
+    const end = () => {
+      reject(stop.reason)
+      void worker.terminate()
+    }
+    if (stop.aborted) end()
+    stop.addEventListener('abort', end, { once: true })
     let answer: unknown
     worker.on('message', (message) => {
       answer = message
