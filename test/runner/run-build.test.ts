@@ -159,6 +159,13 @@ const CASES: Record<string, Case> = {
     },
     expected: { outcome: 'failed', code: 'RUNNER_FAILED', message: /answered 413/ },
   },
+  'the account has no room for the output': {
+    arrange: (server) => {
+      const full = { status: 409, code: 'budget_used_up', message: 'The account has no room for this file.' }
+      server.fault = (method) => (method === 'PUT' ? full : undefined)
+    },
+    expected: { outcome: 'failed', code: 'BUILD_OUTPUT_REFUSED', message: /^The account has no room for this file\.$/ },
+  },
   'the directory cannot be removed': { script: { ...GOOD, failsIn: 'destroy' }, expected: { outcome: 'succeeded' } },
 }
 
