@@ -225,7 +225,10 @@ test('a request that fails is repeated, and a report that was received twice cou
   assert.equal(server.reports.length, 1)
   assert.ok(server.lines.some(({ text }) => text === 'it is ***'))
   assert.equal(sandbox.policy!.env.TOKEN, 'a-long-secret')
-  assert.equal(sandbox.policy!.env.npm_config_registry, 'https://registry.example/')
+  // A variable would come before a `.npmrc` of the source.
+  assert.equal(sandbox.policy!.env.npm_config_registry, undefined)
+  assert.equal(sandbox.npmSettings, 'registry=https://registry.example/\n')
+  assert.equal(sandbox.policy!.env.COREPACK_NPM_REGISTRY, 'https://registry.example')
   assert.equal(sandbox.policy!.limits.memoryBytes, memoryBytes)
   assert.deepEqual(sandbox.policy!.command.slice(-3), ['build', '--yes', '--target=preview'])
 })
