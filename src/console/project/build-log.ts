@@ -129,9 +129,13 @@ function lineOf(line: Line): Html {
   return html`<li id="L${number}"${look !== '' && html` class="${look}"`}><a href="#L${number}" data-turbo="false" aria-label="Line ${number}">${number}</a>${clockTime(line.date)}<span>${withoutStyles(line.text)}</span></li>`
 }
 
-/** Programs write progress to stderr too, so only lines that say so are errors. */
+/** How a line begins that is an error, and what else only errors say. A file may have such a name. */
+const ERROR =
+  /^(?:npm )?\W*(?:[a-z]*error|fatal|failed)\b(?![-./])|\b[a-z]*error(?::| TS\d)|\bERR[!_]|\bexit(?:ed with)?(?: code)? [1-9]/i
+
+/** The output of a build is one stream, so the words of a line say what it is. */
 function isError({ type, text }: Line): boolean {
-  return type === 'fatal' || (type === 'stderr' && /\b(?:error|ERR!|failed)\b/i.test(text))
+  return type === 'fatal' || (type !== 'command' && ERROR.test(withoutStyles(text)))
 }
 
 function lineNumber({ serial }: Line): string {

@@ -43,6 +43,44 @@ onBothEngines(
   BUILDS,
 )
 
+const ERRORS = [
+  '\u001b[31m\u001b[1merror\u001b[22m\u001b[39m: no such module',
+  'npm ERR! code ERESOLVE',
+  'npm error code ERESOLVE',
+  ' ERR_PNPM_OUTDATED_LOCKFILE  Cannot install',
+  'TypeError: x is not a function',
+  'src/a.ts(1,2): error TS2322: not assignable',
+  '✘ [ERROR] Could not resolve "x"',
+  'Failed to compile.',
+  ' ELIFECYCLE  Command failed with exit code 1.',
+  'Error: Command "npm run build" exited with 1',
+]
+const NO_ERRORS = [
+  'error.js  1.2 kB',
+  '├ ○ /_error   1.2 kB',
+  '0 errors, 0 warnings',
+  'Checking for errors',
+  'noerror.html',
+]
+
+onBothEngines(
+  'of the output of a build, lines that are errors are shown as such',
+  async (world) => {
+    const { page } = await open(world)
+    const runners = await openRunners(world)
+    try {
+      await runners.of(await runners.take()).log(0, ...ERRORS, ...NO_ERRORS)
+    } finally {
+      await runners.close()
+    }
+    const text = await page()
+    const looks = [...text.matchAll(/<li id="L\d+"( class="error")?>/g)].map(([, look]) => look !== undefined)
+    assert.deepEqual(looks, [...ERRORS.map(() => true), ...NO_ERRORS.map(() => false)])
+    assert.match(text, new RegExp(`Errors only <span class="badge bad">${ERRORS.length}<`))
+  },
+  BUILDS,
+)
+
 onBothEngines(
   'Cancel ends a build; Redeploy builds its source again, once for two clicks',
   async (world) => {
