@@ -1,6 +1,6 @@
 /** The log of a build on the page of its deployment, why the build failed, and its actions. docs/console.md: Project pages. */
 import type { Static } from 'typebox'
-import type { BuildEvents } from '../../delivery/builds/events.ts'
+import type { BuildEvents, Builds } from '../../delivery/builds/events.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
 import { glyph } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -105,6 +105,24 @@ export async function readBuildLog(
   if (events.some(({ type }) => type === 'deployment-state')) return undefined
   const lines = events.toReversed()
   return { lines, card: logCard(one, lines, deploymentPath(account, project, one.id)) }
+}
+
+/** How long a build waited and how long it ran, in ms. Undefined: it has not ended to do so, or never did. */
+export type BuildTimes = { queued: number | undefined; ran: number | undefined }
+
+/** Reads the times of a build; of the last attempt where its runner was lost. Empty for a deployment that was not built here. */
+export async function readBuildTimes(ctx: ConsoleCtx, account: OwnAccount, one: Deployment): Promise<BuildTimes> {
+  const { builds } = await ctx.callRoute<Static<typeof Builds>>('listDeploymentBuilds', {
+    account,
+    params: { id: one.id },
+  })
+  const [{ createdAt = 0, scheduledAt, readyStateAt = 0 } = {}] = builds
+  const endedAt = builds.length > 0 && !isRunning(one) ? readyStateAt : undefined
+  const until = scheduledAt ?? endedAt
+  return {
+    queued: until === undefined ? undefined : until - createdAt,
+    ran: scheduledAt === undefined || endedAt === undefined ? undefined : endedAt - scheduledAt,
+  }
 }
 
 /** The lines stand in a frame that grows while the build runs. Searching, "Errors only" and "Follow" stand outside of it and stay. */

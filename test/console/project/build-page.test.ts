@@ -43,6 +43,37 @@ onBothEngines(
   BUILDS,
 )
 
+onBothEngines(
+  'the page of a build says how long it waited and how long it ran',
+  async (world) => {
+    const { id, page } = await open(world)
+    const { clock } = world.deps
+    const pass = (ms: number) => clock.set(clock.now() + ms)
+    const times = async () =>
+      [...(await page()).matchAll(/<dt>(In the queue|Build)<\/dt><dd>([^<]*)<\/dd>/g)].map(([, what, time]) => [
+        what,
+        time,
+      ])
+    const runners = await openRunners(world)
+    try {
+      assert.deepEqual(await times(), [])
+      pass(12_000)
+      const build = runners.of(await runners.take())
+      assert.deepEqual(await times(), [['In the queue', '12 s']])
+      pass(20_000)
+      await build.fail('BUILD_FAILED', 'it failed')
+    } finally {
+      await runners.close()
+    }
+    assert.deepEqual(await times(), [
+      ['In the queue', '12 s'],
+      ['Build', '20 s'],
+    ])
+    assert.equal((await stateOf(world, id)).readyState, 'ERROR')
+  },
+  BUILDS,
+)
+
 const ERRORS = [
   '\u001b[31m\u001b[1merror\u001b[22m\u001b[39m: no such module',
   'npm ERR! code ERESOLVE',
