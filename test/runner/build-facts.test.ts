@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shippedFile } from '../../src/platform/base/shipped-files.ts'
 import { explainExit } from '../../src/runner/build/failure.ts'
+import { npmSettings } from '../../src/runner/build/npm-settings.ts'
 import { buildArguments, ignoredStepOf, projectFile } from '../../src/runner/build/project-file.ts'
 import { BadSource, resolveInside, staysInside } from '../../src/runner/build/workspace.ts'
 import { chooseManagers, chooseNode, packageFacts, UNITS } from '../../src/runner/toolchain/units.ts'
@@ -41,7 +42,7 @@ test('a version that is as long as a book names none', () => {
   assert.deepEqual([node, manager], [undefined, undefined])
 })
 
-test('Node.js is the one of engines, else of the settings, else the nearest that the builder takes', () => {
+test('Node.js is the newest that engines allows, else that of the settings, else the nearest that the builder takes', () => {
   const chosen = (nodeVersion: string, engines?: string) => {
     const { major, isAsked } = chooseNode(nodeVersion, engines)
     return `${major}${isAsked ? '' : ' instead'}`
@@ -51,29 +52,65 @@ test('Node.js is the one of engines, else of the settings, else the nearest that
   assert.equal(chosen('20.x'), '22 instead')
   assert.equal(chosen('8.10.x'), '22 instead')
   assert.equal(chosen('26.x'), '24 instead')
-  assert.equal(chosen('22.x', '24.x'), '24')
-  for (const exact of ['^22.3.0', '~22.3', 'v22', ' = 22.x', '22.*']) assert.equal(chosen('24.x', exact), '22', exact)
-  for (const from of ['>=22', ' >= 22.1', '>22.x', '>=18']) assert.equal(chosen('22.x', from), '24', from)
-  assert.equal(chosen('22.x', '>=18'), '24')
-  assert.equal(chosen('22.x', 'whatever || 3'), '22')
+  const to22 = ['^22.3.0', '~22.3', 'v22', ' = 22.x', '22.*', '22', '22.1.0 - 22.9', '<24', '<=23.9', '>= 18 < 24.0.0']
+  for (const range of [...to22, '^20.9 || ^22.1', '18 || 20 || 22', '>=20 <23', '18 - 22', '~22', '22.3.1-rc.1'])
+    assert.equal(chosen('24.x', range), '22', range)
+  const to24 = [
+    '24.x',
+    '>=22',
+    ' >= 22.1',
+    '>22.x',
+    '>=18',
+    '*',
+    'x',
+    '',
+    '^20 || >=22',
+    '^24.1.0',
+    '>=20.9.0',
+    '<=24',
+    '22 - 24',
+  ]
+  for (const range of to24) assert.equal(chosen('22.x', range), '24', range)
+  // The builder names the error.
+  for (const range of ['whatever || 3', '20.x', '^18', '>=25', 'lts/*', '>24.x', '^22 || next', '1'.repeat(50)])
+    assert.deepEqual([chosen('22.x', range), chosen('24.x', range)], ['22', '24'], range)
 })
 
-test('package managers are chosen by lockfile, packageManager and commands', () => {
-  const none = { installCommand: null, buildCommand: null }
-  const managers = (paths: string[], text?: string, settings: Parameters<typeof chooseManagers>[2] = none) =>
-    chooseManagers(
-      paths.map((path) => ({ path })),
-      packageFacts(text).manager,
-      settings,
-    )
-  assert.deepEqual(managers(['package-lock.json']), [])
-  assert.deepEqual(managers(['apps/web/pnpm-lock.yaml', 'yarn.lock']), ['pnpm-10', 'yarn-1'])
-  assert.deepEqual(managers([], '{"packageManager":"pnpm@10.1.0"}'), ['pnpm-10'])
-  assert.deepEqual(managers([], undefined, { ...none, installCommand: 'yarn install' }), ['yarn-1'])
+test('package managers are chosen by lockfile, packageManager, commands and scripts', () => {
+  const facts = { entries: [], manager: undefined, texts: [], pnpmLock: undefined, usesCorepack: false }
+  const managers = (more: Partial<Parameters<typeof chooseManagers>[0]>) => chooseManagers({ ...facts, ...more })
+  const entries = (...paths: string[]) => paths.map((path) => ({ path }))
+  assert.deepEqual(managers({ entries: entries('package-lock.json') }), [])
+  assert.deepEqual(managers({ entries: entries('apps/web/pnpm-lock.yaml', 'yarn.lock') }), ['pnpm-10', 'yarn-1'])
+  assert.deepEqual(managers({ manager: packageFacts('{"packageManager":"pnpm@10.1.0"}').manager }), ['pnpm-10'])
+  assert.deepEqual(managers({ texts: [null, 'yarn install', undefined] }), ['yarn-1'])
+  assert.deepEqual(managers({ texts: ['{"scripts":{"build":"pnpm -r build"}}'] }), ['pnpm-10'])
+  assert.deepEqual(managers({ usesCorepack: true, manager: 'yarn' }), ['corepack', 'yarn-1'])
+  assert.deepEqual(managers({ texts: ['corepack enable && pnpm install'] }), ['pnpm-10', 'corepack'])
+  const ofLock = (pnpmLock: string, manager?: string) =>
+    managers({ entries: entries('pnpm-lock.yaml'), pnpmLock, manager })
+  for (const [lock, unit] of [
+    ["lockfileVersion: '9.0'\n\nsettings:\n", 'pnpm-10'],
+    ["lockfileVersion: '6.0'\r\n", 'pnpm-8'],
+    ['lockfileVersion: 5.4\n', 'pnpm-7'],
+    ['lockfileVersion: 5.3\n', 'pnpm-7'],
+    ['', 'pnpm-10'],
+  ] as const)
+    assert.deepEqual(ofLock(lock), [unit], lock)
+  assert.deepEqual(ofLock("lockfileVersion: '6.0'", 'pnpm'), ['pnpm-10'], 'it fetches the one of packageManager')
   assert.deepEqual(
     [packageFacts('no json'), packageFacts('null')],
     Array(2).fill({ node: undefined, manager: undefined }),
   )
+})
+
+test('npm of a build knows the registry of the operator, and private packages by variables of the project', () => {
+  const registry = 'https://npm.example/'
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: npm replaces it
+  const token = '//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n'
+  assert.equal(npmSettings({}, undefined), '')
+  assert.equal(npmSettings({ NPM_TOKEN: 'a-secret' }, registry), `registry=${registry}\n${token}`)
+  assert.equal(npmSettings({ NPM_TOKEN: 'a-secret', NPM_RC: 'a=1\nb=2' }, undefined), 'a=1\nb=2\n')
 })
 
 test('the project file has the settings as the builder reads them', () => {

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LEASE_TIMES } from '../../src/delivery/protocol/runner-protocol.ts'
-import { outcomeOf } from '../../src/runner/lease/control-plane.ts'
+import { openControlPlane, outcomeOf } from '../../src/runner/lease/control-plane.ts'
 import { ABANDON_BEFORE_MS, afterBeat, createLeaseClock, nextRenewal } from '../../src/runner/lease/lease.ts'
 import { retryPauseMs } from '../../src/runner/log/log-upload.ts'
 import { pollPauseMs } from '../../src/runner/poll.ts'
+import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts'
 
 test('a lease is renewed every 5 s, each second after a failure, and given up 5 s before it ends', () => {
   let clock = createLeaseClock(0)
@@ -41,6 +42,24 @@ test('an answer counts from when the beat was sent, not from when it arrived', (
   const clock = afterBeat(createLeaseClock(0), 6000, 10_000, 30_000)
   assert.deepEqual(nextRenewal(clock, 6000 + 30_000 - ABANDON_BEFORE_MS), { kind: 'abandon' })
   assert.equal((nextRenewal(clock, 10_000) as { at: number }).at, 11_000)
+})
+
+test('a beat waits for no other request, however many are held open or carry files', {
+  timeout: 300_000,
+}, async (t) => {
+  const server = await startProtocolServer(t)
+  const controlPlane = openControlPlane(server.url, RUNNER_TOKEN)
+  t.after(() => controlPlane.close())
+  const request = { runner: 'a'.repeat(16), hostname: 'test', version: '1.0.0' }
+  server.waiting.push({ lease: leaseOf(), source: {} })
+  await controlPlane.lease(request, t.signal)
+  server.fault = (_, path) => (path.endsWith('/beat') ? undefined : 'hang')
+  const channel = controlPlane.below(leaseOf())
+  const held = Array.from({ length: 100 }, () => controlPlane.lease(request, t.signal))
+  const files = Array.from({ length: 100 }, (_, at) => channel.sourceFile(String(at), t.signal))
+  assert.equal((await channel.beat('building', LEASE_TIMES.beatMs)).outcome, 'done')
+  await server.close()
+  await Promise.all([...held, ...files])
 })
 
 test('answers of the control plane', () => {

@@ -37,7 +37,7 @@ export type ProtocolServer = {
   close(): Promise<void>
 }
 
-type Fault = number | 'hang' | 'cut' | undefined
+type Fault = number | { status: number; code: string; message: string } | 'hang' | 'cut' | undefined
 
 const BUILD_PATH = /^\/runner\/v1\/builds\/([^/]+)\/(\d+)\/(.+)$/
 
@@ -130,6 +130,10 @@ export async function startProtocolServer(t: { after(work: () => unknown): void 
     const fault = await server.fault(method, url)
     if (fault === 'hang') return
     if (fault === 'cut') return cut(response)
+    if (typeof fault === 'object') {
+      const { status, ...error } = fault
+      return void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+    }
     if (fault !== undefined) return send(response, fault)
     const authorization = request.headers.authorization
     if (url === '/runner/v1/builds/lease') {

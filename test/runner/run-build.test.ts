@@ -159,6 +159,13 @@ const CASES: Record<string, Case> = {
     },
     expected: { outcome: 'failed', code: 'RUNNER_FAILED', message: /answered 413/ },
   },
+  'the account has no room for the output': {
+    arrange: (server) => {
+      const full = { status: 409, code: 'budget_used_up', message: 'The account has no room for this file.' }
+      server.fault = (method) => (method === 'PUT' ? full : undefined)
+    },
+    expected: { outcome: 'failed', code: 'BUILD_OUTPUT_REFUSED', message: /^The account has no room for this file\.$/ },
+  },
   'the directory cannot be removed': { script: { ...GOOD, failsIn: 'destroy' }, expected: { outcome: 'succeeded' } },
 }
 
@@ -218,7 +225,10 @@ test('a request that fails is repeated, and a report that was received twice cou
   assert.equal(server.reports.length, 1)
   assert.ok(server.lines.some(({ text }) => text === 'it is ***'))
   assert.equal(sandbox.policy!.env.TOKEN, 'a-long-secret')
-  assert.equal(sandbox.policy!.env.npm_config_registry, 'https://registry.example/')
+  // A variable would come before a `.npmrc` of the source.
+  assert.equal(sandbox.policy!.env.npm_config_registry, undefined)
+  assert.equal(sandbox.npmSettings, 'registry=https://registry.example/\n')
+  assert.equal(sandbox.policy!.env.COREPACK_NPM_REGISTRY, 'https://registry.example')
   assert.equal(sandbox.policy!.limits.memoryBytes, memoryBytes)
   assert.deepEqual(sandbox.policy!.command.slice(-3), ['build', '--yes', '--target=preview'])
 })

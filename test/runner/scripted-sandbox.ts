@@ -1,5 +1,5 @@
 /** A sandbox of a test: it runs nothing, and does what its script says. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -15,7 +15,13 @@ export type Script = {
   failsIn?: 'prepare' | 'start' | 'wait' | 'destroy'
 }
 
-export type ScriptedSandbox = Sandbox & { policy: Policy | undefined; destroys: number; isDestroyed: Promise<number> }
+/** `npmSettings`: what is in `~/.npmrc` when it starts. */
+export type ScriptedSandbox = Sandbox & {
+  policy: Policy | undefined
+  npmSettings: string
+  destroys: number
+  isDestroyed: Promise<number>
+}
 
 /** The smallest output of a builder. */
 export const OUTPUT = {
@@ -36,7 +42,7 @@ export function createScriptedSandbox({ output = '', files = OUTPUT, exit, pid, 
     stream.end()
   }
   const sandbox: ScriptedSandbox = {
-    ...{ policy: undefined, destroys: 0, isDestroyed: destroyed.promise },
+    ...{ policy: undefined, npmSettings: '', destroys: 0, isDestroyed: destroyed.promise },
     async prepare() {
       fail('prepare')
       directory = mkdtempSync(join(tmpdir(), 'berth-runner-'))
@@ -48,6 +54,7 @@ export function createScriptedSandbox({ output = '', files = OUTPUT, exit, pid, 
     start(policy) {
       fail('start')
       sandbox.policy = policy
+      sandbox.npmSettings = readFileSync(join(policy.workDirectory!, 'home/.npmrc'), 'utf8')
       for (const [path, text] of Object.entries(files)) {
         const place = join(policy.workDirectory!, 'source', path)
         mkdirSync(dirname(place), { recursive: true })

@@ -17,6 +17,7 @@ import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts
 import { openBuilds } from './running.ts'
 import { createScriptedSandbox, OUTPUT } from './scripted-sandbox.ts'
 
+const json = JSON.stringify
 const isGnu = spawnSync('tar', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU tar')
 
 test('a step that takes too long gets a signal to end, and the build fails', { timeout: 300_000 }, async (t) => {
@@ -85,6 +86,32 @@ test('the cache is restored before the builder starts, and saved when the deploy
     ['save', own, 2, true],
   ])
   assert.ok(server.lines.some(({ text }) => text === 'Restored the build cache.'))
+})
+
+test('the tools of a build are those that its source and its variables ask for', { timeout: 300_000 }, async (t) => {
+  const { run } = await openBuilds(t)
+  const manifest = json({ engines: { node: '^20 || >=22' }, scripts: { build: 'yarn compile' } })
+  const lock = "lockfileVersion: '6.0'\n"
+  const nearest = { 'apps/web/index.js': '', 'package.json': manifest, 'pnpm-lock.yaml': lock }
+  const { settings } = leaseOf()
+  for (const [changes, source, managers] of [
+    [{}, { 'index.html': '' }, ['node-22', 'npm-10']],
+    [{ settings: { ...settings, rootDirectory: 'apps/web' } }, nearest, ['node-24', 'npm-11', 'pnpm-8', 'yarn-1']],
+    [{ env: { ENABLE_EXPERIMENTAL_COREPACK: '1' } }, { 'index.html': '' }, ['node-22', 'npm-10', 'corepack']],
+    [{}, { 'vercel.json': json({ installCommand: 'corepack enable' }) }, ['node-22', 'npm-10', 'corepack']],
+  ] as const) {
+    const sandbox = createScriptedSandbox({ exit: { code: 0, signal: null } })
+    assert.equal(await run(toolsOf(sandbox), changes, source), 'succeeded')
+    const { readOnly, env } = sandbox.policy!
+    assert.deepEqual(
+      readOnly,
+      ['builder', ...managers].map((unit) => `/tools/${unit}`),
+    )
+    assert.deepEqual(
+      env.PATH!.split(':').filter((place) => place.includes('/tools/')),
+      managers.map((unit) => `/host/tools/${unit}/node_modules/.bin`),
+    )
+  }
 })
 
 test('a build starts where the one before left a cache next to the project file', {

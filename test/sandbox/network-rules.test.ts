@@ -23,6 +23,8 @@ test('addresses and gateways of the host are in sets, by family', () => {
   assert.match(RULES, /set allowed4 \{.*elements = \{ 10\.1\.2\.3, 10\.2\.0\.0\/16 \}/)
   assert.match(RULES, /set allowed6 \{.*elements = \{ fd12::\/64 \}/)
   assert.doesNotMatch(networkRules([], [], '203.0.113.253'), /elements = \{ +\}/)
+  const named = networkRules([], [], '203.0.113.253', ['10.2.3.4/16', 'fd12::5/64'])
+  assert.match(named, /\{ 10\.2\.0\.0\/16 \}[\s\S]*\{ fd12::\/64 \}/)
 })
 
 test('the host is closed before what is allowed is opened, and that before private networks are closed', () => {

@@ -1,6 +1,6 @@
 /** The log of a build on the page of its deployment, why the build failed, and its actions. docs/console.md: Project pages. */
 import type { Static } from 'typebox'
-import type { BuildEvents } from '../../delivery/builds/events.ts'
+import type { BuildEvents, Builds } from '../../delivery/builds/events.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
 import { glyph } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -107,6 +107,24 @@ export async function readBuildLog(
   return { lines, card: logCard(one, lines, deploymentPath(account, project, one.id)) }
 }
 
+/** How long a build waited and how long it ran, in ms. Undefined: it has not ended to do so, or never did. */
+export type BuildTimes = { queued: number | undefined; ran: number | undefined }
+
+/** Reads the times of a build; of the last attempt where its runner was lost. Empty for a deployment that was not built here. */
+export async function readBuildTimes(ctx: ConsoleCtx, account: OwnAccount, one: Deployment): Promise<BuildTimes> {
+  const { builds } = await ctx.callRoute<Static<typeof Builds>>('listDeploymentBuilds', {
+    account,
+    params: { id: one.id },
+  })
+  const [{ createdAt = 0, scheduledAt, readyStateAt = 0 } = {}] = builds
+  const endedAt = builds.length > 0 && !isRunning(one) ? readyStateAt : undefined
+  const until = scheduledAt ?? endedAt
+  return {
+    queued: until === undefined ? undefined : until - createdAt,
+    ran: scheduledAt === undefined || endedAt === undefined ? undefined : endedAt - scheduledAt,
+  }
+}
+
 /** The lines stand in a frame that grows while the build runs. Searching, "Errors only" and "Follow" stand outside of it and stay. */
 function logCard(one: Deployment, lines: readonly Line[], path: string): Html {
   const running = isRunning(one)
@@ -129,9 +147,13 @@ function lineOf(line: Line): Html {
   return html`<li id="L${number}"${look !== '' && html` class="${look}"`}><a href="#L${number}" data-turbo="false" aria-label="Line ${number}">${number}</a>${clockTime(line.date)}<span>${withoutStyles(line.text)}</span></li>`
 }
 
-/** Programs write progress to stderr too, so only lines that say so are errors. */
+/** How a line begins that is an error, and what else only errors say. A file may have such a name. */
+const ERROR =
+  /^(?:npm )?\W*(?:[a-z]*error|fatal|failed)\b(?![-./])|\b[a-z]*error(?::| TS\d)|\bERR[!_]|\bexit(?:ed with)?(?: code)? [1-9]/i
+
+/** The output of a build is one stream, so the words of a line say what it is. */
 function isError({ type, text }: Line): boolean {
-  return type === 'fatal' || (type === 'stderr' && /\b(?:error|ERR!|failed)\b/i.test(text))
+  return type === 'fatal' || (type !== 'command' && ERROR.test(withoutStyles(text)))
 }
 
 function lineNumber({ serial }: Line): string {

@@ -15,7 +15,7 @@ import { type Choice, dataTable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { duration, relativeTime } from '../time.ts'
-import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog } from './build-log.ts'
+import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, readBuildTimes } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { aliasesCard } from './deployment/aliases.ts'
 import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
@@ -36,6 +36,7 @@ export const DEPLOYMENT_SHOWN = [
   'listDeploymentAliases',
   'getDeploymentUsage',
   'getDeploymentEvents',
+  'listDeploymentBuilds',
   'listRequestLogs',
 ]
 
@@ -165,6 +166,7 @@ export async function deploymentPage(
   })
   const visitors = await visitorsOf(ctx, account, one.id)
   const log = await readBuildLog(ctx, account, project.name, one)
+  const times = await readBuildTimes(ctx, account, one)
   const path = deploymentPath(account, project.name, one.id)
   const lines = await functionLog(ctx, account, one, path, filters)
   const meta = Object.entries(one.meta)
@@ -180,7 +182,7 @@ export async function deploymentPage(
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(error)}
 ${failureNotice(one, log?.lines ?? [])}
-${detailsCard(ctx, account, project.name, one, visitors)}
+${detailsCard(ctx, account, project.name, one, visitors, times)}
 ${log?.card}
 ${lines}
 ${aliasesCard(ctx, account, project, one, aliases)}

@@ -14,10 +14,12 @@ import {
 } from './log-chunks.ts'
 import { findLease, type Holder, isHeldBy } from './queue.ts'
 
-/** The text of a log, with `LINE_BYTES` for each line. */
-export const MAX_LOG_BYTES = 16 * 1024 * 1024
+/** The text of a log, with `LINE_BYTES` for each line. A runner sends 16 MiB of output, and a few lines of its own. */
+export const MAX_LOG_BYTES = 17 * 1024 * 1024
+/** More than that, for lines of the runner itself, such as the reason of a failure, also in a later attempt. */
+const MORE_BYTES = 1024 * 1024
 const LINE_BYTES = 32
-const TOO_LONG = 'The log has more than 16 MiB. Later lines are not kept.'
+const TOO_LONG = 'The log has more than 16 MiB. Later output is not kept.'
 
 /** `gap`: the batch begins behind the next line, `acknowledged`. */
 type Appended = { outcome: 'lease_lost' } | { outcome: 'ok' | 'gap'; acknowledged: number }
@@ -54,20 +56,23 @@ type Chunk = { counted: number; kept: LogLine[]; bytes: number }
 
 function withinBudget(build: Row<'build'>, lines: readonly LogLine[]): Omit<Chunk, 'counted'> {
   const kept: LogLine[] = []
-  const left = MAX_LOG_BYTES - Number(build.log_bytes)
-  let bytes = 0
+  const before = Number(build.log_bytes)
+  let used = before
   let date = Number(build.log_date)
-  for (const line of lines) {
+  for (const { type, ...line } of lines) {
     const text = withoutControls(line.text)
     // A client resumes at a date, so dates never decrease.
     date = Math.max(date, line.date)
     const size = Buffer.byteLength(text) + LINE_BYTES
-    if (bytes + size <= left) kept.push({ type: line.type, date, text })
-    else if (left > 0) return { kept: [...kept, { type: 'stderr', date, text: TOO_LONG }], bytes: left }
-    else return { kept: [], bytes: 0 }
-    bytes += size
+    if (used < MAX_LOG_BYTES && used + size > MAX_LOG_BYTES) {
+      kept.push({ type: 'stderr', date, text: TOO_LONG })
+      used = MAX_LOG_BYTES
+    }
+    if (used + size > MAX_LOG_BYTES + (type === 'stdout' ? 0 : MORE_BYTES)) continue
+    kept.push({ type, date, text })
+    used += size
   }
-  return { kept, bytes }
+  return { kept, bytes: used - before }
 }
 
 /** A terminal must not obey a log: of control characters tabs and colors stay. */

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
 import { environmentName } from '../../model/environment.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { openHeldRequests } from '../../platform/fairness/held-requests.ts'
+import { type HeldRequests, openHeldRequests } from '../../platform/fairness/held-requests.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { failBuild, transactQueue } from '../builds/end.ts'
 import { environmentOfBuild } from '../builds/environment.ts'
@@ -24,55 +24,87 @@ export type LeaseDesk = {
   close(): void
 }
 
+type Waiting = {
+  /** One of them asks once a build is queued. */
+  held: HeldRequests
+  /** Of runners that are drained. A build that wakes one of them would wait. */
+  idle: HeldRequests
+  wakes: number
+  timer: NodeJS.Timeout | undefined
+}
+
 /** Opens the desk of leases. A create wakes it by `deps.wakeups.builds`. */
 export function openLeaseDesk(deps: Deps): LeaseDesk {
   const held = openHeldRequests(deps.shutdownSignal)
-  let timer: NodeJS.Timeout | undefined
-  let wakes = 0
-  const wake = () => {
-    wakes++
-    held.wakeOne()
-  }
-  const poll = () => {
-    timer = undefined
-    if (held.size() === 0) return
-    arm()
-    held.wakeOne()
-  }
-  const arm = () => {
-    timer ??= setTimeout(poll, POLL_MS)
-  }
-  deps.wakeups.builds = wake
-  const leaseFor = async (runner: string, response: ServerResponse) => {
-    for (;;) {
-      const seen = wakes
-      const lease = await nextLease(deps, runner)
-      if (lease !== undefined) giveBackUnsent(deps, lease, response, wake)
-      if (lease !== undefined || wakes === seen || response.destroyed) return lease
-    }
-  }
+  const waiting: Waiting = { held, idle: openHeldRequests(deps.shutdownSignal), wakes: 0, timer: undefined }
+  deps.wakeups.builds = () => wake(waiting)
   return {
     close() {
-      clearTimeout(timer)
+      clearTimeout(waiting.timer)
       held.end()
+      waiting.idle.end()
     },
     async answer(request, response) {
       const body = await readJson(request, LeaseRequest, 'short')
       if ('answer' in body) return body.answer
       const state = await recordRunner(deps, body.value)
       if (state === 'removed' || state === 'full') return turnAway(state)
-      const until = performance.now() + LEASE_TIMES.pollMs
-      // A new one waits behind the others. One asks at a time.
-      let asks = held.size() === 0
-      for (;;) {
-        const lease = asks && !held.isOver() ? await leaseFor(body.value.runner, response) : undefined
-        if (lease !== undefined || response.destroyed) held.wakeOne()
-        if (lease !== undefined) return json(200, lease)
-        arm()
-        if (!(await held.hold(response, until - performance.now()))) return none(held.isOver())
-        asks = !response.destroyed
-      }
+      const set = state === 'draining' ? waiting.idle : held
+      return waitForLease(deps, waiting, { runner: body.value.runner, set }, response)
     },
+  }
+}
+
+function wake(waiting: Waiting): void {
+  waiting.wakes++
+  waiting.held.wakeOne()
+}
+
+function arm(waiting: Waiting): void {
+  const { held, idle } = waiting
+  waiting.timer ??= setTimeout(() => {
+    waiting.timer = undefined
+    if (held.size() === 0 && idle.size() === 0) return
+    arm(waiting)
+    held.wakeOne()
+    // They may be resumed.
+    idle.wake()
+  }, POLL_MS)
+}
+
+async function waitForLease(
+  deps: Deps,
+  waiting: Waiting,
+  { runner, ...first }: { runner: string; set: HeldRequests },
+  response: ServerResponse,
+): Promise<EdgeResponse> {
+  const { held, idle } = waiting
+  const until = performance.now() + LEASE_TIMES.pollMs
+  let { set } = first
+  // A new one waits behind the others. One asks at a time.
+  let asks = held.size() === 0
+  for (;;) {
+    const lease = asks && !held.isOver() ? await leaseFor(deps, waiting, runner, response) : undefined
+    if (lease !== undefined || response.destroyed) held.wakeOne()
+    if (lease === 'drained') set = idle
+    else if (lease !== undefined) return json(200, lease)
+    arm(waiting)
+    if (!(await set.hold(response, until - performance.now()))) return none(held.isOver())
+    asks = !response.destroyed
+  }
+}
+
+async function leaseFor(
+  deps: Deps,
+  waiting: Waiting,
+  runner: string,
+  response: ServerResponse,
+): Promise<Lease | 'drained' | undefined> {
+  for (;;) {
+    const seen = waiting.wakes
+    const lease = await nextLease(deps, runner)
+    if (typeof lease === 'object') giveBackUnsent(deps, lease, response, () => wake(waiting))
+    if (lease !== undefined || waiting.wakes === seen || response.destroyed) return lease
   }
 }
 
@@ -105,22 +137,23 @@ function none(isOver: boolean): EdgeResponse {
   return answer
 }
 
-/** Undefined: no build may start now. */
-async function nextLease(deps: Deps, runner: string): Promise<Lease | undefined> {
+/** Undefined: no build may start now. `drained`: one may, and this runner gets none. */
+async function nextLease(deps: Deps, runner: string): Promise<Lease | 'drained' | undefined> {
   const found = await deps.db.read
     .selectFrom('build')
     .select('deployment_id')
     .where(sql<boolean>`state = 'waiting'`)
     .limit(1)
     .executeTakeFirst()
-  if (found === undefined || !(await takesBuilds(deps.db.read, runner))) return undefined
+  if (found === undefined) return undefined
+  if (!(await takesBuilds(deps.db.read, runner))) return 'drained'
   const acquired = await transactQueue(deps, async (ctx) => {
-    if (!(await takesBuilds(ctx.db, runner))) return undefined
+    if (!(await takesBuilds(ctx.db, runner))) return 'drained' as const
     const found = await acquireBuild(ctx, runner, deps.config.builds)
     if (found !== undefined) await recordVariableRead(ctx, found.build)
     return found
   })
-  if (acquired === undefined) return undefined
+  if (acquired === undefined || acquired === 'drained') return acquired
   const { build, token } = acquired
   const holder: Holder = { deploymentId: build.deployment_id, attempt: Number(build.attempt), token }
   if (holder.attempt > 1) await appendOwnLines(deps, build, holder, [againLine(holder.attempt)])

@@ -1,6 +1,7 @@
 /** Types of settings of builds and runners. docs/building.md; docs/runner.md. */
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { SANDBOX_NETWORK, type SandboxNetwork } from './sandbox/network.ts'
 import {
   BadSetting,
   BYTES,
@@ -113,9 +114,10 @@ export const RUNNER = {
   },
   BERTH_BUILD_NETWORK: {
     group: 'Builds',
-    type: EnumSetting('internet', 'none'),
+    type: SANDBOX_NETWORK,
     default: 'internet',
-    description: 'What a sandboxed build reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
+    description:
+      'What a sandboxed build reaches: public addresses, nothing, or public addresses and these private ones, such as those of a registry: [sandbox.md](sandbox.md#network).',
   },
   BERTH_BUILD_MEMORY: {
     group: 'Builds',
@@ -163,7 +165,7 @@ export type RunnerSettings = {
   url: string
   builds: number
   folder: string
-  network: 'internet' | 'none'
+  network: SandboxNetwork
   builder: string
   /** Of one build. */
   limits: { memoryBytes: number; diskBytes: number; files: number }

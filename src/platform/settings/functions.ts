@@ -1,4 +1,5 @@
 /** Settings of functions. docs/functions.md. */
+import { SANDBOX_NETWORK, type SandboxNetwork } from './sandbox/network.ts'
 import { EnumSetting, IntegerSetting, type Setting } from './types.ts'
 
 export const FUNCTIONS = {
@@ -11,9 +12,10 @@ export const FUNCTIONS = {
   },
   BERTH_FUNCTION_NETWORK: {
     group: 'Functions',
-    type: EnumSetting('internet', 'none'),
+    type: SANDBOX_NETWORK,
     default: 'internet',
-    description: 'What a sandboxed function reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
+    description:
+      'What a sandboxed function reaches: public addresses, nothing, or public addresses and these private ones, such as that of a database: [sandbox.md](sandbox.md#network).',
   },
   BERTH_FUNCTION_PROCESSES: {
     group: 'Functions',
@@ -27,7 +29,7 @@ export const FUNCTIONS = {
 /** `mode` undefined: BERTH_FUNCTIONS is not set, which is off but on a laptop. */
 export type FunctionsSettings = {
   mode: 'sandboxed' | 'trusted' | 'off' | undefined
-  network: 'internet' | 'none'
+  network: SandboxNetwork
   processes: number | undefined
 }
 

@@ -57,7 +57,8 @@ function environmentOf(build: Build, registry: string | undefined): Record<strin
   const paths = [NODE_UNITS[node].node, NODE_UNITS[node].npm, ...managers].map((unit) => binOf(build, unit))
   return {
     ...tools.passed,
-    ...(registry !== undefined && { npm_config_registry: registry }),
+    // Corepack reads no `.npmrc`, and takes two slashes for another path.
+    ...(registry !== undefined && { COREPACK_NPM_REGISTRY: registry.replace(/\/$/, '') }),
     ...(tools.certificates !== undefined && { NODE_EXTRA_CA_CERTS: sandbox.inside(tools.certificates) }),
     npm_config_update_notifier: 'false',
     npm_config_fund: 'false',

@@ -14,7 +14,7 @@ const MAX_TRIES = 10
 /** The lease is lost: nothing more may be sent for it. */
 export class LeaseLost extends Error {}
 
-/** Sends what is missing. Fails with RUNNER_FAILED, and throws LeaseLost, or the reason of `signal`. */
+/** Sends what is missing. Fails and throws as `retried` does. */
 export async function uploadOutput(
   channel: Pick<LeaseChannel, 'missing' | 'sendFile'>,
   files: readonly OutputFile[],
@@ -51,14 +51,15 @@ async function sendOne(
   }
 }
 
-/** Repeats a request until it is done. Fails with RUNNER_FAILED, and throws LeaseLost, or the reason of `signal`. */
+/** Repeats a request until it is done. Fails with RUNNER_FAILED, or the code of a refusal, and throws LeaseLost, or the reason of `signal`. */
 export async function retried<T>(request: () => Promise<Answer<T>>, signal: AbortSignal): Promise<T> {
   for (let tries = 0; ; tries++) {
     const answer = await request()
     signal.throwIfAborted()
     if (answer.outcome === 'done') return answer.value
     if (answer.outcome === 'lease_lost') throw new LeaseLost('the lease is lost')
-    if (answer.outcome === 'fatal' || tries === MAX_TRIES) throw new BuildFailure('RUNNER_FAILED', answer.because)
+    if (answer.outcome === 'fatal' || tries === MAX_TRIES)
+      throw new BuildFailure(answer.code ?? 'RUNNER_FAILED', answer.because)
     await sleep(retryPauseMs(tries), undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }

@@ -1,7 +1,6 @@
 /** TABLE steps of a build, in order. docs/runner.md: Steps. */
 import { once } from 'node:events'
-import { constants } from 'node:fs'
-import { lstat, open, realpath } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Beat, BuildError, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
@@ -14,9 +13,11 @@ import type { Build } from './build.ts'
 import { restoreCache } from './cached.ts'
 import { HOME, IGNORED, policyOf, SOURCE } from './environment.ts'
 import { BuildFailure, explainExit } from './failure.ts'
+import { npmSettings } from './npm-settings.ts'
 import { collectOutput } from './output.ts'
 import { retried, uploadOutput } from './output-upload.ts'
 import { ignoredStepOf, projectFile } from './project-file.ts'
+import { readHead, readSmallText } from './small-files.ts'
 import { sourceFilesOf } from './source-files.ts'
 import { createWorkspace, createWorkspaceDirectory, placeSource, placeText } from './workspace.ts'
 
@@ -46,7 +47,6 @@ export const STEPS: readonly Step[] = [
 
 /** How long the rest of the output is read after the end. */
 const OUTPUT_MS = 2000
-const MAX_PACKAGE_JSON = 1024 * 1024
 
 async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
   const { sandbox, channel, tools } = build
@@ -60,24 +60,28 @@ async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
   await placeSource(workspace, entries, tools.limits.diskBytes, sourceFilesOf(channel, signal))
   const root = await rootOf(build)
   await chooseTools(build, entries, root)
-  build.ignoredStep = ignoredStepOf(await readText(join(root, 'vercel.json')), build.lease.settings)
   const files = entries.filter(({ kind }) => kind === 'file').length
   build.log.line('stdout', `Copied ${files} ${files === 1 ? 'file' : 'files'} of the source.`)
 }
 
-/** Chooses Node.js and package managers by the settings and the package.json of the root directory. */
+/** Chooses Node.js and package managers by the settings and the files of the root directory, else of the source. */
 async function chooseTools(build: Build, entries: readonly SourceEntry[], root: string): Promise<void> {
   const { workspace, lease } = build
-  const [own, top] = await Promise.all(
-    [root, workspace!.folder].map((folder) => readText(join(folder, 'package.json'))),
-  )
-  const { node, manager = packageFacts(top).manager } = packageFacts(own)
-  build.managers = chooseManagers(entries, manager, lease.settings)
-  const { major, isAsked } = chooseNode(lease.settings.nodeVersion, node)
+  const folders = [root, workspace!.folder]
+  const [own, top] = await Promise.all(folders.map((folder) => readSmallText(join(folder, 'package.json'))))
+  const locks = await Promise.all(folders.map((folder) => readHead(join(folder, 'pnpm-lock.yaml'))))
+  const config = await readSmallText(join(root, 'vercel.json'))
+  const { installCommand, buildCommand, nodeVersion } = lease.settings
+  const { node, manager = packageFacts(top).manager } = packageFacts(own ?? top)
+  build.ignoredStep = ignoredStepOf(config, lease.settings)
+  build.managers = chooseManagers({
+    ...{ entries, manager, texts: [installCommand, buildCommand, own, top, config] },
+    ...{ pnpmLock: locks.find(Boolean), usesCorepack: lease.env.ENABLE_EXPERIMENTAL_COREPACK === '1' },
+  })
+  const { major, isAsked } = chooseNode(nodeVersion, node)
   build.node = major
   if (isAsked) return
-  const asked = node ?? lease.settings.nodeVersion
-  build.log.line('stdout', `Node.js ${asked} is not available for builds. This build uses ${major}.x.`)
+  build.log.line('stdout', `Node.js ${nodeVersion} is not available for builds. This build uses ${major}.x.`)
 }
 
 /** Returns the root directory on the host. Fails with INVALID_PROJECT_SETTINGS where the source has none. */
@@ -92,19 +96,6 @@ async function rootOf({ workspace, lease }: Build): Promise<string> {
     'INVALID_PROJECT_SETTINGS',
     `The root directory ${JSON.stringify(rootDirectory)} of the project settings is not in the source.`,
   )
-}
-
-/** A link is not followed: the runner may read more than the build. */
-async function readText(path: string): Promise<string | undefined> {
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  const handle = await open(path, flags).catch(() => undefined)
-  if (handle === undefined) return undefined
-  try {
-    const stats = await handle.stat()
-    return stats.isFile() && stats.size <= MAX_PACKAGE_JSON ? await handle.readFile('utf8') : undefined
-  } finally {
-    await handle.close()
-  }
 }
 
 async function installTools(build: Build, signal: AbortSignal): Promise<void> {
@@ -129,9 +120,11 @@ async function installTool({ tools }: Build, unit: Unit, signal: AbortSignal): P
   }
 }
 
-async function writeProjectFile({ workspace, lease, node }: Build): Promise<void> {
+async function writeProjectFile({ workspace, lease, node, tools }: Build): Promise<void> {
   const { folder } = workspace!
-  await createWorkspaceDirectory(workspace!, join(folder, '..', HOME))
+  const home = join(folder, '..', HOME)
+  await createWorkspaceDirectory(workspace!, home)
+  await placeText(workspace!, join(home, '.npmrc'), npmSettings(lease.env, await tools.toolchain.registry()))
   await createWorkspaceDirectory(workspace!, join(folder, '.vercel'))
   await placeText(workspace!, join(folder, '.vercel', 'project.json'), projectFile(lease, node))
 }

@@ -4,6 +4,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { type Dispatcher, Pool } from 'undici'
 import {
   type Beat,
+  type BuildError,
   FileNames,
   type Finish,
   LEASE_PATH,
@@ -18,16 +19,19 @@ import {
 import { Type } from '../../platform/schema/builder.ts'
 import { READERS } from '../../readers.ts'
 
-/** `retry`: the same request may succeed later. `lease_lost`: nothing more may be sent for this lease. `fatal`: it never succeeds. */
+/** `retry`: the same request may succeed later. `lease_lost`: nothing more may be sent for this lease. `fatal`: it never succeeds; with a `code`, `because` is for users. */
 export type Answer<T> =
   | { outcome: 'done'; value: T }
-  | { outcome: 'retry' | 'fatal'; because: string }
+  | { outcome: 'retry' | 'fatal'; because: string; code?: BuildError }
   | { outcome: 'lease_lost' }
 
 type Outcome = Answer<unknown>['outcome']
 
-/** The code of a 409 that ends the lease. Another one refuses the request alone, such as a file where the account has no room. */
-const LEASE_LOST = '"lease_lost"'
+/** The code of a 409 that ends the lease. Another one refuses the request alone. */
+const LEASE_LOST = 'lease_lost'
+
+/** TABLE code of a refused request → how the build fails, where a user can fix it. */
+const REFUSALS: Readonly<Record<string, BuildError>> = { budget_used_up: 'BUILD_OUTPUT_REFUSED' }
 
 /** TABLE status → outcome. Others: 2xx done, 5xx retry, the rest fatal. */
 const ANSWERS: Readonly<Record<number, Outcome>> = {
@@ -70,7 +74,8 @@ const ANSWER_MS = 30_000
 const STALL_MS = 30_000
 /** The control plane may start to answer after the end of its own wait. */
 const LATE_MS = 10_000
-const CONNECTIONS = 32
+/** Of files alone. All else has a connection at once: a beat must not wait for a file, nor for a request that is held open. */
+const FILE_CONNECTIONS = 32
 const { bytes: MAX_ANSWER } = READERS['answer to a runner']
 
 const ajv = new Ajv({ allowUnionTypes: true })
@@ -91,13 +96,9 @@ type Ask = {
 
 /** Opens a client of the control plane at `origin`. `token`: BERTH_RUNNER_TOKEN, which opens the queue alone. */
 export function openControlPlane(origin: string, token: string): ControlPlane {
-  const pool = new Pool(origin, {
-    connections: CONNECTIONS,
-    pipelining: 1,
-    connect: { timeout: CONNECT_MS },
-    bodyTimeout: STALL_MS,
-    keepAliveTimeout: 20_000,
-  })
+  const options = { pipelining: 1, connect: { timeout: CONNECT_MS }, bodyTimeout: STALL_MS, keepAliveTimeout: 20_000 }
+  const pool = new Pool(origin, options)
+  const files = new Pool(origin, { ...options, connections: FILE_CONNECTIONS })
   return {
     lease(request, signal) {
       const body = JSON.stringify(request)
@@ -106,12 +107,12 @@ export function openControlPlane(origin: string, token: string): ControlPlane {
         answer.statusCode === 204 ? undefined : readJson<Lease>(answer.body, isLease),
       )
     },
-    below: (lease) => openChannel(pool, lease),
-    close: () => pool.destroy(),
+    below: (lease) => openChannel(pool, files, lease),
+    close: async () => void (await Promise.all([pool.destroy(), files.destroy()])),
   }
 }
 
-function openChannel(pool: Pool, lease: Lease): LeaseChannel {
+function openChannel(pool: Pool, files: Pool, lease: Lease): LeaseChannel {
   const { token } = lease
   const post = (rest: string, body: object, signal: AbortSignal): Ask => ({
     method: 'POST',
@@ -129,7 +130,7 @@ function openChannel(pool: Pool, lease: Lease): LeaseChannel {
         readSource(await readText(body)),
       ),
     sourceFile: (sha256, signal) =>
-      ask(pool, { method: 'GET', path: leasePath(lease, `source/${sha256}`), token, signal }, ({ body }) => body),
+      ask(files, { method: 'GET', path: leasePath(lease, `source/${sha256}`), token, signal }, ({ body }) => body),
     missing: (sha256, signal) =>
       ask(
         pool,
@@ -137,7 +138,7 @@ function openChannel(pool: Pool, lease: Lease): LeaseChannel {
         async ({ body }) => (await readJson<FileNames>(body, areNames)).sha256,
       ),
     sendFile: (sha256, bytes, body, signal) =>
-      ask(pool, { method: 'PUT', path: leasePath(lease, `output/${sha256}`), token, body, bytes, signal }, dump),
+      ask(files, { method: 'PUT', path: leasePath(lease, `output/${sha256}`), token, body, bytes, signal }, dump),
     finish: (report, signal) => ask(pool, post('finish', report, signal), dump),
   }
 }
@@ -166,13 +167,29 @@ async function ask<T>(
     })
     const outcome = outcomeOf(answer.statusCode)
     if (outcome === 'done') return { outcome, value: await read(answer) }
-    const text = (await readText(answer.body)).slice(0, 500).trim()
-    if (outcome === 'lease_lost' && text.includes(LEASE_LOST)) return { outcome }
+    const text = await readText(answer.body)
+    const { code = '', message } = errorIn(text)
+    if (outcome === 'lease_lost' && code === LEASE_LOST) return { outcome }
     const reason = outcome === 'lease_lost' ? 'fatal' : outcome
-    return { outcome: reason, because: `the control plane answered ${answer.statusCode} to ${method} ${path}: ${text}` }
+    const refusal = REFUSALS[code]
+    if (refusal !== undefined && message !== undefined) return { outcome: reason, because: message, code: refusal }
+    const shown = text.slice(0, 500).trim()
+    return {
+      outcome: reason,
+      because: `the control plane answered ${answer.statusCode} to ${method} ${path}: ${shown}`,
+    }
   } catch (error) {
     const { message } = error as Error
     return { outcome: 'retry', because: `the control plane did not answer ${method} ${path}: ${message}` }
+  }
+}
+
+/** Code and sentence of an error. A proxy on the way may answer with something else. */
+function errorIn(text: string): { code?: string; message?: string } {
+  try {
+    return Object(JSON.parse(text)?.error)
+  } catch {
+    return {}
   }
 }
 

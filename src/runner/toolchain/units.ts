@@ -1,6 +1,7 @@
 /** What a build is run with: pinned packages, each installed by a lockfile of its own. docs/runner.md: Toolchain. */
-import type { BuildSettings, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import type { ShippedFile } from '../../platform/base/shipped-files.ts'
+import { firstAllowed } from './node-range.ts'
 
 type Files = { manifest: ShippedFile; lock: ShippedFile }
 
@@ -11,18 +12,32 @@ export const UNITS = {
   'node-24': { manifest: 'node-24 manifest', lock: 'node-24 lock' },
   'npm-10': { manifest: 'npm-10 manifest', lock: 'npm-10 lock' },
   'npm-11': { manifest: 'npm-11 manifest', lock: 'npm-11 lock' },
+  'pnpm-7': { manifest: 'pnpm-7 manifest', lock: 'pnpm-7 lock' },
+  'pnpm-8': { manifest: 'pnpm-8 manifest', lock: 'pnpm-8 lock' },
   'pnpm-10': { manifest: 'pnpm-10 manifest', lock: 'pnpm-10 lock' },
   'yarn-1': { manifest: 'yarn-1 manifest', lock: 'yarn-1 lock' },
+  corepack: { manifest: 'corepack manifest', lock: 'corepack lock' },
   pictures: { manifest: 'pictures manifest', lock: 'pictures lock' },
 } as const satisfies Record<string, Files>
 
 export type Unit = keyof typeof UNITS
 
 /** TABLE units that a runner installs before the first build, in the order of need: new projects have Node.js 22. */
-export const AHEAD: readonly Unit[] = ['builder', 'node-22', 'npm-10', 'node-24', 'npm-11', 'pnpm-10', 'yarn-1']
+export const AHEAD: readonly Unit[] = [
+  'builder',
+  'node-22',
+  'npm-10',
+  'node-24',
+  'npm-11',
+  'pnpm-10',
+  'yarn-1',
+  'corepack',
+  'pnpm-8',
+  'pnpm-7',
+]
 
-/** The builder refuses older versions, and has no newer ones. */
-const NODE_MAJORS = [22, 24] as const
+/** Newest first. The builder refuses older versions, and has no newer ones. */
+const NODE_MAJORS = [24, 22] as const
 export type NodeMajor = (typeof NODE_MAJORS)[number]
 
 /** TABLE version of Node.js → its unit, and the npm that is shipped with it. */
@@ -31,11 +46,14 @@ export const NODE_UNITS = {
   24: { node: 'node-24', npm: 'npm-11' },
 } as const satisfies Record<NodeMajor, { node: Unit; npm: Unit }>
 
-/** TABLE package manager → its unit, its lockfiles, and how a command begins that calls it. npm is always there. */
+/** TABLE package manager → its lockfiles, and how a command begins that calls it. npm is always there. */
 const MANAGERS = [
-  { unit: 'pnpm-10', files: ['pnpm-lock.yaml', 'pnpm-workspace.yaml'], name: 'pnpm', command: /\bpnpm\b/ },
-  { unit: 'yarn-1', files: ['yarn.lock'], name: 'yarn', command: /\byarn(?:pkg)?\b/ },
+  { name: 'pnpm', files: ['pnpm-lock.yaml', 'pnpm-workspace.yaml'], command: /\bpnpm\b/ },
+  { name: 'yarn', files: ['yarn.lock'], command: /\byarn(?:pkg)?\b/ },
 ] as const
+
+/** TABLE major version of a `pnpm-lock.yaml` → the pnpm that reads it. Another pnpm leaves it out without an error, and installs what is newest. */
+const PNPM_BY_LOCK: Readonly<Record<string, Unit>> = { 5: 'pnpm-7', 6: 'pnpm-8' }
 
 /** The fields of a package.json that choose tools. Other content is ignored. */
 type PackageFacts = { node: string | undefined; manager: string | undefined }
@@ -60,26 +78,41 @@ function shortText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_FACT ? value : undefined
 }
 
-/** Returns the version of Node.js for a build, and whether it is what the settings or `engines` ask for. Pure. */
+/**
+ * Returns the version of Node.js for a build: the newest that `engines` allows, else the nearest to that of the settings. `isAsked`: whether it is what
+ * they say. Where `engines` allows none, the builder refuses it and says so. Pure.
+ */
 export function chooseNode(nodeVersion: string, engines: string | undefined): { major: NodeMajor; isAsked: boolean } {
-  const newest = NODE_MAJORS.at(-1)!
-  const [, from] = /^\s*>=?\s*(\d+)(?:[.x][\d.x]*)?\s*$/.exec(engines ?? '') ?? []
-  if (from !== undefined && Number(from) <= newest) return { major: newest, isAsked: true }
-  const [, exact] = /^\s*(?:[\^~v=]\s*)?(\d+)(?:\.[\d.x*]+)?\s*$/.exec(engines ?? '') ?? []
-  const asked = Number.parseInt(exact ?? nodeVersion, 10)
-  const major = NODE_MAJORS.find((one) => one >= asked) ?? newest
-  return { major, isAsked: major === asked }
+  const allowed = engines === undefined ? undefined : firstAllowed(engines, NODE_MAJORS)
+  if (allowed !== undefined) return { major: allowed, isAsked: true }
+  const asked = Number.parseInt(nodeVersion, 10)
+  const major = NODE_MAJORS.findLast((one) => one >= asked) ?? NODE_MAJORS[0]
+  return { major, isAsked: major === asked || engines !== undefined }
+}
+
+/** What chooses package managers. `texts`: commands, and files with scripts. `pnpmLock`: the beginning of `pnpm-lock.yaml`. */
+type ManagerFacts = {
+  entries: readonly Pick<SourceEntry, 'path'>[]
+  manager: string | undefined
+  texts: readonly (string | null | undefined)[]
+  pnpmLock: string | undefined
+  usesCorepack: boolean
 }
 
 /** Returns the package managers that a source needs in addition to npm. Pure. */
-export function chooseManagers(
-  entries: readonly Pick<SourceEntry, 'path'>[],
-  manager: string | undefined,
-  { installCommand, buildCommand }: Pick<BuildSettings, 'installCommand' | 'buildCommand'>,
-): Unit[] {
+export function chooseManagers({ entries, manager, texts, pnpmLock, usesCorepack }: ManagerFacts): Unit[] {
   const names = new Set(entries.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)))
-  const commands = `${installCommand ?? ''}\n${buildCommand ?? ''}`
-  return MANAGERS.filter(
-    ({ files, name, command }) => name === manager || files.some((file) => names.has(file)) || command.test(commands),
-  ).map(({ unit }) => unit)
+  const all = texts.join('\n')
+  const units = MANAGERS.filter(
+    ({ files, name, command }) => name === manager || files.some((file) => names.has(file)) || command.test(all),
+  ).map(({ name }): Unit => (name === 'yarn' ? 'yarn-1' : pnpmOf(manager, pnpmLock)))
+  if (!usesCorepack && !/\bcorepack\b/.test(all)) return units
+  // It has commands of the same names, which run what `packageManager` names.
+  return manager === undefined ? [...units, 'corepack'] : ['corepack', ...units]
+}
+
+/** pnpm 10 fetches the version that `packageManager` names. */
+function pnpmOf(manager: string | undefined, lock = ''): Unit {
+  const [, major = ''] = /^lockfileVersion:\s*['"]?(\d{1,4})/m.exec(lock) ?? []
+  return (manager === 'pnpm' ? undefined : PNPM_BY_LOCK[major]) ?? 'pnpm-10'
 }

@@ -94,5 +94,6 @@ function addressText(text: string): string {
 function prefixText(text: string): string {
   if (!text.includes('/')) return addressText(text)
   const [address, bits] = ipaddr.parseCIDR(text)
-  return `${address.toString()}/${bits}`
+  const family = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
+  return `${family.networkAddressFromCIDR(text).toString()}/${bits}`
 }

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import type { LauncherMessage, LauncherOptions } from '../../launcher/protocol.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { readPaced } from '../../platform/fairness/pace.ts'
-import { DEFAULT_LIMITS, type Network, type Policy } from '../../sandbox/policy.ts'
+import type { Network, Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import type { Exit, Sandbox } from '../../sandbox/sandbox.ts'
 import type { DataCache } from '../data-cache/data-cache.ts'
 import { MAX_CONNECTIONS } from '../data-cache/serve.ts'
 import { acceptConnections, type Connections } from './connections.ts'
 import type { PlacedCode } from './function-code.ts'
-import { type FunctionSpec, memoryOf } from './function-spec.ts'
+import { type FunctionSpec, functionLimits, memoryOf } from './function-spec.ts'
 import { type FunctionLine, readLines } from './log-lines.ts'
 import type { FunctionPace } from './pace/function-pace.ts'
 
@@ -140,7 +140,7 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
     readOnly: [launcher, socket, dataSocketOf(socket), ...(node.folder === undefined ? [] : [node.folder])],
     network,
     currentDirectory: options.folder,
-    limits: DEFAULT_LIMITS,
+    limits: functionLimits(spec),
   }
 }
 

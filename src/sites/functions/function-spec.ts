@@ -1,5 +1,6 @@
 /** A function of one deployment. */
 import type { FunctionBundle } from '../../delivery/protocol/routing-manifest.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../sandbox/policy.ts'
 
 /** `account`: whose files they are. `environment`: with whose functions of the project it shares cached data. */
 export type FunctionOwner = { account: string; deploymentId: string; projectId: string; environment: string }
@@ -34,7 +35,15 @@ export function maxDurationMs({ bundle }: FunctionSpec): number {
   return Math.min(bundle.maxDuration ?? MAX_DURATION, LONGEST) * 1000
 }
 
-/** Returns the memory of a process, in MB. */
-export function memoryOf({ bundle }: FunctionSpec): number {
+/** Returns the memory of the heap of a process, in MB. */
+export function memoryOf({ bundle }: Pick<FunctionSpec, 'bundle'>): number {
   return bundle.memory ?? MEMORY
+}
+
+/** For Node.js itself, buffers and `/tmp`, in MB. */
+const MORE_MEMORY = 512
+
+/** Returns what the sandbox of a process may use. Pure. */
+export function functionLimits(spec: Pick<FunctionSpec, 'bundle'>): Limits {
+  return { ...DEFAULT_LIMITS, memoryBytes: (memoryOf(spec) + MORE_MEMORY) * 1024 ** 2 }
 }

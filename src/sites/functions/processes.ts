@@ -1,5 +1,6 @@
 /** Executes the plan of processes, and gives requests a process. docs/functions.md: Processes. */
 import type { LauncherMessage } from '../../launcher/protocol.ts'
+import type { Exit } from '../../sandbox/sandbox.ts'
 import type { Connections } from './connections.ts'
 import { FunctionFailure } from './faults.ts'
 import type { StartedProcess } from './function-process.ts'
@@ -200,8 +201,8 @@ async function run(state: State, own: Own, one: Running): Promise<void> {
     one.process = await hooks.start(own.spec, take)
     one.since = performance.now()
     if (one.isEnding || state.isClosed) await one.process.destroy()
-    const { code, signal } = await one.process.ended
-    if (!one.isEnding && code !== 0) hooks.tell(own.spec, `The process ended with ${endOf(code, signal)}.`)
+    const exit = await one.process.ended
+    if (!one.isEnding && exit.code !== 0) hooks.tell(own.spec, describeExit(exit))
   } catch (error) {
     if (error instanceof FunctionFailure) failure = error
     else failure = new FunctionFailure('INTERNAL_FUNCTION_SERVICE_UNAVAILABLE', (error as Error).message, error)
@@ -218,8 +219,11 @@ async function run(state: State, own: Own, one: Running): Promise<void> {
   act(state)
 }
 
-function endOf(code: number | null, signal: string | null): string {
-  return code === null ? `signal ${signal}` : `exit code ${code}`
+/** Says in the log of a function how its process ended. Pure. */
+export function describeExit({ code, signal, ranOutOfMemory }: Exit): string {
+  if (ranOutOfMemory)
+    return 'The process used more memory than it may have, and was ended. Set a higher `memory` of the function.'
+  return `The process ended with ${code === null ? `signal ${signal}` : `exit code ${code}`}.`
 }
 
 /** No further request gets it. It ends on its own, or is killed later. */

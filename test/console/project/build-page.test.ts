@@ -44,6 +44,75 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the page of a build says how long it waited and how long it ran',
+  async (world) => {
+    const { id, page } = await open(world)
+    const { clock } = world.deps
+    const pass = (ms: number) => clock.set(clock.now() + ms)
+    const times = async () =>
+      [...(await page()).matchAll(/<dt>(In the queue|Build)<\/dt><dd>([^<]*)<\/dd>/g)].map(([, what, time]) => [
+        what,
+        time,
+      ])
+    const runners = await openRunners(world)
+    try {
+      assert.deepEqual(await times(), [])
+      pass(12_000)
+      const build = runners.of(await runners.take())
+      assert.deepEqual(await times(), [['In the queue', '12 s']])
+      pass(20_000)
+      await build.fail('BUILD_FAILED', 'it failed')
+    } finally {
+      await runners.close()
+    }
+    assert.deepEqual(await times(), [
+      ['In the queue', '12 s'],
+      ['Build', '20 s'],
+    ])
+    assert.equal((await stateOf(world, id)).readyState, 'ERROR')
+  },
+  BUILDS,
+)
+
+const ERRORS = [
+  '\u001b[31m\u001b[1merror\u001b[22m\u001b[39m: no such module',
+  'npm ERR! code ERESOLVE',
+  'npm error code ERESOLVE',
+  ' ERR_PNPM_OUTDATED_LOCKFILE  Cannot install',
+  'TypeError: x is not a function',
+  'src/a.ts(1,2): error TS2322: not assignable',
+  '✘ [ERROR] Could not resolve "x"',
+  'Failed to compile.',
+  ' ELIFECYCLE  Command failed with exit code 1.',
+  'Error: Command "npm run build" exited with 1',
+]
+const NO_ERRORS = [
+  'error.js  1.2 kB',
+  '├ ○ /_error   1.2 kB',
+  '0 errors, 0 warnings',
+  'Checking for errors',
+  'noerror.html',
+]
+
+onBothEngines(
+  'of the output of a build, lines that are errors are shown as such',
+  async (world) => {
+    const { page } = await open(world)
+    const runners = await openRunners(world)
+    try {
+      await runners.of(await runners.take()).log(0, ...ERRORS, ...NO_ERRORS)
+    } finally {
+      await runners.close()
+    }
+    const text = await page()
+    const looks = [...text.matchAll(/<li id="L\d+"( class="error")?>/g)].map(([, look]) => look !== undefined)
+    assert.deepEqual(looks, [...ERRORS.map(() => true), ...NO_ERRORS.map(() => false)])
+    assert.match(text, new RegExp(`Errors only <span class="badge bad">${ERRORS.length}<`))
+  },
+  BUILDS,
+)
+
+onBothEngines(
   'Cancel ends a build; Redeploy builds its source again, once for two clicks',
   async (world) => {
     const { client, id, page } = await open(world)

@@ -114,9 +114,18 @@ onBothEngines(
     assert.equal((await runner.log(4, 'nor this')).body.acknowledged, 5)
     assert.deepEqual(
       (await eventsOf(world, id)).map(({ text }) => text),
-      ['first', 'fits', 'The log has more than 16 MiB. Later lines are not kept.'],
+      ['first', 'fits', 'The log has more than 16 MiB. Later output is not kept.'],
     )
     assert.equal(Number((await buildOf(world, id)).log_bytes), MAX_LOG_BYTES)
+    const said = [{ type: 'fatal', date: 2000, text: 'Error: no such module' }]
+    for (const first of [5, 6])
+      assert.equal((await runner.post('log', { first, lines: said })).body.acknowledged, first + 1)
+    await setLogBytes(world, MAX_LOG_BYTES + 2 ** 20)
+    assert.equal((await runner.post('log', { first: 7, lines: said })).body.acknowledged, 8)
+    assert.deepEqual(
+      (await eventsOf(world, id)).slice(3).map(({ type, text }) => [type, text]),
+      Array(2).fill(['fatal', 'Error: no such module']),
+    )
     await mustCountRight(world)
     await runners.close()
   },

@@ -1,8 +1,10 @@
 /** Runners as the operator sees them: listed, drained, resumed and removed. docs/runner.md: Drain and remove. */
 import assert from 'node:assert/strict'
-import { LEASE_PATH } from '../../../src/delivery/protocol/runner-protocol.ts'
+import { mock } from 'node:test'
+import { LEASE_PATH, LEASE_TIMES, type Lease } from '../../../src/delivery/protocol/runner-protocol.ts'
 import { MAX_RUNNERS, purgeRunners, RUNNER_TIMES, recordRunner } from '../../../src/delivery/runners/registry.ts'
 import { runTimer } from '../../../src/timers.ts'
+import { eventually } from '../../support/eventually.ts'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { BUILDS, buildOf, createSource, OUTPUT, openRunners, RUNNER_TOKEN, stateOf } from './building.ts'
@@ -64,6 +66,41 @@ onBothEngines(
     const answer = await idle
     assert.deepEqual([answer.status, answer.body.deploymentId], [200, last.id])
     await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a build wakes a runner that takes it, however many requests of drained ones were first',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    await recordRunner(world.deps, hello(FIRST))
+    const { setTimeout: start } = globalThis
+    let held = 0
+    // No request looks again, neither each second nor at the end of its wait.
+    const timers = mock.method(globalThis, 'setTimeout', (...[run, ms = 0]: Parameters<typeof start>) => {
+      const isEnd = ms > 14_000 && ms <= LEASE_TIMES.pollMs
+      if (isEnd) held++
+      return start(isEnd || ms === 1000 ? () => {} : run, ms)
+    })
+    const asked: Promise<unknown>[] = Array.from({ length: 20 }, () => runners.lease(FIRST))
+    let taken: Lease | undefined
+    const take = async () => {
+      taken = await runners.take(SECOND)
+    }
+    try {
+      await eventually(() => held === 20)
+      asked.push(take())
+      await eventually(() => held === 21)
+      assert.equal((await drain(world, FIRST)).status, 200)
+      const { id } = await createSource(world)
+      await eventually(() => taken?.deploymentId === id)
+    } finally {
+      timers.mock.restore()
+      await runners.close()
+    }
+    await Promise.all(asked)
   },
   BUILDS,
 )

@@ -11,7 +11,8 @@ import { sentenceCase } from '../../controls.ts'
 import { copyable } from '../../fields.ts'
 import { canInAccount, deploymentPath } from '../../frame.ts'
 import { bytes } from '../../operator/frame.ts'
-import { relativeTime } from '../../time.ts'
+import { duration, relativeTime } from '../../time.ts'
+import type { BuildTimes } from '../build-log.ts'
 
 /** Renders the facts of a deployment, with the pages about it. */
 export function detailsCard(
@@ -20,6 +21,7 @@ export function detailsCard(
   project: string,
   one: Deployment,
   visitors: string | undefined,
+  { queued, ran }: BuildTimes,
 ): Html {
   const to = (page: string) => deploymentPath(account, project, one.id, page)
   const removes = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
@@ -29,6 +31,8 @@ ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
 <dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+${queued !== undefined && html`<dt>In the queue</dt><dd>${duration(queued)}</dd>`}
+${ran !== undefined && html`<dt>Build</dt><dd>${duration(ran)}</dd>`}
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl>
