@@ -3,7 +3,7 @@
 set -euo pipefail
 PATH="$PATH:/usr/sbin"
 # `program:package` where the names differ.
-programs=(dnsmasq:dnsmasq-base bwrap:bubblewrap python3 caddy nginx haproxy strace zsh fish chromium)
+programs=(dnsmasq:dnsmasq-base bwrap:bubblewrap pasta:passt python3 caddy nginx haproxy strace zsh fish chromium)
 # What judges the recipes of deploy/.
 programs+=(systemd-analyze:systemd promtool:prometheus)
 # The failover drill: docs/scaling.md.
