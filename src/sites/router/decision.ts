@@ -97,6 +97,8 @@ export type Decision = Routed &
     | ({ kind: 'folder' } & FolderList)
     | { kind: 'image'; picture: AskedPicture }
     | { kind: 'redirect'; status: number; location: string }
+    /** A rule answers this status, without a body. */
+    | { kind: 'status'; status: number }
     | { kind: 'proxy'; status?: number; url: string; request: ForwardedRequest }
     /** Call this function, then call `resume` with its response. */
     | {

@@ -253,6 +253,9 @@ const FACTS: Fact[] = [
         { src: '/with-dest', dest: '/not-a-redirect', headers: { location: '/x' } },
         { src: '/set-before/(.*)', headers: { location: '/y' }, continue: true, status: 200 },
         { src: '/set-before/(.*)', headers: { 'x-a': 'b' } },
+        { src: '/moved/(.*)', status: 301, dest: '/not-a-redirect?of=$1' },
+        { src: '/moved-far', status: 308, dest: 'https://other.example/y' },
+        { src: '/moved-both', status: 302, dest: '/not-a-redirect', headers: { location: '/z' } },
       ],
     },
     has: { files: ['not-a-redirect', 'other-header', 'set-before/1'] },
@@ -270,6 +273,9 @@ const FACTS: Fact[] = [
       ['GET /other-header', 'file 200 /other-header', { sets: { 'x-a': 'b' } }],
       ['GET /with-dest', 'file 200 /not-a-redirect', { sets: { location: '/x' } }],
       ['GET /set-before/1', 'file 200 /set-before/1', { sets: { location: '/y', 'x-a': 'b' } }],
+      ['GET /moved/1', 'redirect 301 /not-a-redirect?of=1'],
+      ['GET /moved-far?a=1', 'redirect 308 https://other.example/y?a=1'],
+      ['GET /moved-both', 'redirect 302 /z'],
     ],
   },
   {
@@ -340,6 +346,27 @@ const FACTS: Fact[] = [
       ['GET /maybe', 'file 200 /maybe'],
       ['GET /maybe-not', 'file 404 /maybe-not'],
       ['GET /soft', 'file 200 /soft'],
+    ],
+  },
+  {
+    name: 'a rule without a destination answers its status below 300, such as a preflight, where the path has no output',
+    config: {
+      routes: [
+        { src: '/(.*)', headers: { 'access-control-allow-origin': '*' }, continue: true },
+        { src: '/(.*)', status: 204, methods: ['OPTIONS'] },
+        { src: '/users/(.*)', dest: '/api/user?id=$1' },
+        { handle: 'filesystem' },
+        { src: '/late', status: 200 },
+        { src: '/(.*)', dest: '/render' },
+      ],
+    },
+    has: { functions: ['api/user', 'render'] },
+    asks: [
+      ['OPTIONS /users/1', 'status 204', { sets: { 'access-control-allow-origin': '*' } }],
+      ['GET /users/1', 'function api/user ?id=1'],
+      ['OPTIONS /api/user', 'function 204 api/user'],
+      ['GET /late', 'status 200'],
+      ['GET /late/1', 'function render'],
     ],
   },
   {
@@ -508,6 +535,38 @@ const FACTS: Fact[] = [
       ['GET /pt/shared', 'function shared'],
       ['GET /pt/none', 'file 404 /pt/404'],
       ['GET /none', 'file 404 /it/404'],
+    ],
+  },
+  {
+    name: 'languages with domains: a visitor who is at the one of their language stays',
+    config: {
+      wildcard: [
+        { domain: 'site.se', value: '/sv' },
+        { domain: 'site.example', value: '/it' },
+      ],
+      routes: [
+        { src: '^/(?!(?:it|sv|sv-FI)(?:/.*|$))$', dest: '$wildcard', continue: true },
+        { src: '^/(?!(?:it|sv|sv-FI)(?:/.*|$))(.*)$', dest: '$wildcard/$1', continue: true },
+        {
+          src: '^//?(?:it|sv|sv-FI)?/?$',
+          locale: {
+            redirect: { it: 'https://site.example/', sv: 'https://site.se/', 'sv-FI': 'https://site.se/sv-FI' },
+          },
+          continue: true,
+        },
+        { src: '/', locale: { redirect: { it: '/', sv: '/sv', 'sv-FI': '/sv-FI' } }, continue: true },
+      ],
+    },
+    has: { files: ['it/index', 'sv/index', 'sv-FI/index'] },
+    asks: [
+      ['GET /', 'file 200 /sv/index', { host: 'site.se', headers: { 'accept-language': 'sv' } }],
+      ['GET /', 'file 200 /sv/index', { host: 'Site.SE:8443', headers: { 'accept-language': 'sv' } }],
+      ['GET /sv-FI', 'file 200 /sv-FI/index', { host: 'site.se', headers: { 'accept-language': 'sv-FI' } }],
+      ['GET /sv-FI/', 'file 200 /sv-FI/index', { host: 'site.se', headers: { 'accept-language': 'sv-FI' } }],
+      ['GET /sv', 'redirect 307 https://site.se/', { host: 'site.se', headers: { 'accept-language': 'sv' } }],
+      ['GET /', 'redirect 307 https://site.se/', { headers: { 'accept-language': 'sv' } }],
+      ['GET /', 'redirect 307 https://site.example/', { host: 'site.se', headers: { 'accept-language': 'it' } }],
+      ['GET /', 'file 200 /it/index', { headers: { 'accept-language': 'it' } }],
     ],
   },
   {
