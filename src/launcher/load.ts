@@ -16,7 +16,7 @@ const MAX_DEFAULTS = 5
 export async function loadFunction(options: LauncherOptions): Promise<Handler> {
   const caught = catchListen()
   try {
-    const exported = await importEntry(join(options.folder, options.entrypoint), options.edge)
+    const exported = await importEntry(options)
     if (isListener(exported)) exported.listen(0)
     const handler = handlerOf({ exported, listening: caught.server() }, options)
     if (handler !== undefined) return handler
@@ -38,9 +38,10 @@ function handlerOf(loaded: Loaded, options: LauncherOptions): Handler | undefine
   return undefined
 }
 
-async function importEntry(file: string, edge: boolean): Promise<unknown> {
+async function importEntry({ folder, entrypoint, edge }: LauncherOptions): Promise<unknown> {
+  const file = join(folder, entrypoint)
   try {
-    let loaded: unknown = edge ? await importEdge(file) : await importNode(file)
+    let loaded: unknown = edge ? await importEdge(file, folder) : await importNode(file)
     // A compiled module has its default export within that of the module.
     for (let depth = 0; depth < MAX_DEFAULTS && Object(loaded).default; depth++) loaded = Object(loaded).default
     return loaded
