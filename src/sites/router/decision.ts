@@ -38,7 +38,8 @@ export type Routing = Omit<Routed, 'headers'> & {
   destinationQuery: Pair[]
   concretePath: string | undefined
   invocationPath: string | undefined
-  rewritten: boolean
+  /** Of a rewrite of a middleware, for what is found there. */
+  rewriteStatus: number | undefined
   middlewareRun: string[]
   lookups: number
   written: number

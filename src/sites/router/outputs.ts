@@ -23,7 +23,7 @@ export function lookUp(site: Site, routing: Routing): Decision | undefined {
   }
   if (++routing.lookups > MAX_LOOKUPS) throw new RoutingError('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)
-  return entry && decisionOf(site, routing, entry, routing.status)
+  return entry && decisionOf(site, routing, entry, routing.status ?? routing.rewriteStatus)
 }
 
 /** Serves an entry. `status` replaces that of a file (200) or a function. */
@@ -94,10 +94,18 @@ function applyHit(site: Site, routing: Routing): void {
   routing.path = path
 }
 
-/** Builds the invocation with the visitor's path, unless a rule or a middleware replaced it. */
+/** Characters that a request escapes in a path. A percent sign stays: builders may have escaped the name of an output. */
+const TO_ESCAPE = /[^\x21-\x7e]+|["#<>?\\^`{|}]/g
+
+/** Returns the path of an output as a request writes it. */
+function addressOf(path: string): string {
+  return path.toWellFormed().replace(TO_ESCAPE, encodeURIComponent)
+}
+
+/** Builds the invocation with the visitor's path, also behind rules and a middleware, unless a transform replaced it. */
 function invocationOf(routing: Routing, output: Extract<Entry, { kind: 'function' }>['path']): Invocation {
-  const name = output.path === '/index' ? '/' : output.path
-  const path = routing.invocationPath ?? (routing.rewritten ? routing.path : routing.visitorPath)
+  const name = output.path === '/index' ? '/' : addressOf(output.path)
+  const path = routing.invocationPath ?? routing.visitorPath
   const { prerender } = output
   const ofOutput = prerender?.concrete === true ? name : routing.visitorPath
   const concrete = prerender?.passQuery === true ? routing.visitorPath : (routing.concretePath ?? ofOutput)

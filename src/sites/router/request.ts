@@ -64,7 +64,7 @@ export function beginRouting({ method, host, path: given, search, headers, lists
     destinationQuery: [],
     concretePath: undefined,
     invocationPath: undefined,
-    rewritten: false,
+    rewriteStatus: undefined,
     middlewareRun: [],
     lookups: 0,
     written: 0,

@@ -745,6 +745,19 @@ test('a prerendered page is made for the concrete path with its suffix, not for 
   assert.deepEqual(concrete('GET /about'), ['/about', '/about', ''])
 })
 
+test('the name of an output is escaped where it is a path of a request: a function is asked by it', async () => {
+  const prerender = { type: 'Prerender', expiration: 60 }
+  const names = ['blog/日本 x', 'a?b#c', '😀', 'p%20q', '[id]']
+  const site = await siteOf({}, { prerenders: Object.fromEntries(names.map((name) => [name, prerender])) })
+  const asked = ['/blog/%E6%97%A5%E6%9C%AC%20x', '/a%3Fb%23c', '/%F0%9F%98%80', '/p%20q', '/[id]'].map((path) => {
+    const decision = resolve(site, requestOf(`GET ${path}`))
+    assert.ok(decision.kind === 'prerender', path)
+    assert.equal(decision.invocation.matchedPath, path)
+    return decision.invocation.concretePath === path
+  })
+  assert.deepEqual(asked, [true, true, true, true, true])
+})
+
 test('request headers that rules change reach the function; others are not repeated', async () => {
   const config = {
     routes: [
