@@ -80,6 +80,28 @@ test('a body is passed on, and one that is not JSON is a mistake of the visitor'
   assert.match(await post('/api/web', 'text'), /\r\n\r\n(?:8\r\n)?got text/)
 })
 
+test('a request without a type has a text as its body, and texts are sent as UTF-8 whatever type was set', async (t) => {
+  const type = (name: string, value: string, send: string) =>
+    functionOf(`api/${name}`, `export default (req, res) => { res.setHeader('content-type', '${value}'); ${send} }`)
+  const { visit } = await showFunctions(t, {
+    ...functionOf('api/body', `export default (req, res) => res.json([req.body, req.body.name ?? 'none'])`),
+    ...type('html', 'text/html', "res.send('für')"),
+    ...type('other', 'text/plain; charset=latin1; format=flowed', "res.send('für')"),
+    ...type('json', 'application/problem+json', "res.json({ a: 'ü' })"),
+    ...type('bytes', 'image/png', "res.send(Buffer.from('für'))"),
+  })
+  for (const method of ['GET', 'DELETE']) assert.equal((await visit('/api/body', {}, method)).text, '["","none"]')
+  const seen = await Promise.all(
+    ['html', 'other', 'json', 'bytes'].map(async (name) => (await visit(`/api/${name}`)).headers['content-type']),
+  )
+  assert.deepEqual(seen, [
+    'text/html; charset=utf-8',
+    'text/plain; format=flowed; charset=utf-8',
+    'application/problem+json; charset=utf-8',
+    'image/png',
+  ])
+})
+
 test('a stream reaches the visitor while the function still writes', async (t) => {
   const { origin } = await showFunctions(
     t,
