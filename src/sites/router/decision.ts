@@ -35,6 +35,8 @@ export type Routing = Omit<Routed, 'headers'> & {
   headers: Map<string, string>
   /** Headers of rules with `important`: the first value stays and overrides others. */
   importantHeaders: Map<string, string>
+  /** Headers that were set before the phase `miss`, while it runs. */
+  settled: Set<string> | undefined
   destinationQuery: Pair[]
   concretePath: string | undefined
   invocationPath: string | undefined

@@ -10,6 +10,7 @@ import type { Entry } from './file-index.ts'
 import { routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
 import { readyCondition, type Site } from './site.ts'
+import { applyTransform } from './transforms.ts'
 
 /** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
@@ -81,15 +82,17 @@ export function errorPage(site: Site, routing: Routing, status: number, code: Er
   return decisionOf(site, routing, entry, status)
 }
 
-/** The rules of the phase `hit` set headers, but change neither path nor status. */
+/** The rules of the phase `hit` set headers that no rule before them has set, but change neither path nor status. */
 function applyHit(site: Site, routing: Routing): void {
   const { path } = routing
+  const settled = new Set(routing.headers.keys())
   routing.path = withoutTrailing(path, '/') || '/'
   for (const route of site.phases.hit) {
     const captures = matchOf(site, routing, route)
     if (captures === undefined) continue
     routing.rules.push(route.rule)
-    applyHeaders(routing, route, captures)
+    applyHeaders(routing, route, captures, settled)
+    for (const transform of route.transforms ?? []) applyTransform(routing, transform, captures)
   }
   routing.path = path
 }

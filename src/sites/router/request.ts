@@ -57,6 +57,7 @@ export function beginRouting({ method, host, path: given, search, headers, lists
     stopped: false,
     headers: new Map(),
     importantHeaders: new Map(),
+    settled: undefined,
     cookies: [],
     responseTransforms: [] as ResponseTransform[],
     rules: [],

@@ -19,7 +19,11 @@ type Step = Decision | 'next' | 'end'
 
 /** Resolves a request to a decision. Never throws: rules that exceed a limit yield a decision of the kind `error`. */
 export function resolve(site: Site, request: VisitorRequest): Decision {
-  const routing = beginRouting(request)
+  const path = request.path.replace(/\/{2,}/g, '/')
+  const routing = beginRouting({ ...request, path })
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  // One path, one address: rules, files and functions see single slashes.
+  if (path !== request.path && isRead) return redirect(routing, 308, locationOf('/', routing.path))
   return safely(routing, () => routeFrom(site, routing, 0))
 }
 
@@ -204,7 +208,9 @@ function lookAround(site: Site, routing: Routing, phase: Phase): Decision | unde
   const found = lookUp(site, routing) ?? walk(site, routing, 'rewrite')
   if (found !== undefined || phase === 'miss') return found
   const { path, status, stopped } = routing
+  routing.settled = new Set(routing.headers.keys())
   const late = walk(site, routing, 'miss')
+  routing.settled = undefined
   if (late === undefined) Object.assign(routing, { path, status, stopped })
   return late
 }

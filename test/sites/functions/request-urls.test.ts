@@ -8,11 +8,11 @@ import { functionOf, showFunctions } from './function-site.ts'
 test('no path gives a function another origin than that of its site', async (t) => {
   const { origin } = await showFunctions(
     t,
-    functionOf('api/web', 'export const GET = (request) => Response.json(request.url)'),
+    functionOf('api/web', 'export const PUT = (request) => Response.json(request.url)'),
     { config: { routes: [{ src: '/.*', dest: '/api/web' }] } },
   )
   for (const path of ['//elsewhere.example/form', '/\\elsewhere.example/form', '///a', '/@elsewhere.example', '//']) {
-    const reply = await sendRaw(t, origin, `GET ${path} HTTP/1.1\r\nhost: site.example\r\nconnection: close\r\n\r\n`)
+    const reply = await sendRaw(t, origin, `PUT ${path} HTTP/1.1\r\nhost: site.example\r\nconnection: close\r\n\r\n`)
     assert.match(reply, /^HTTP\/1\.1 200 [\s\S]*"http:\/\/site\.example\/[^"]*"/, path)
   }
 })
@@ -23,7 +23,7 @@ test('the query of a path that begins with two slashes is read', async (t) => {
     functionOf('api/query', 'export default (req, res) => res.json(req.query)'),
     { config: { routes: [{ src: '/.*', dest: '/api/query' }] } },
   )
-  for (const path of ['//?a=1', '//[?a=1']) assert.equal((await visit(path)).text, '{"a":"1"}', path)
+  for (const path of ['//?a=1', '//[?a=1']) assert.equal((await visit(path, {}, 'PUT')).text, '{"a":"1"}', path)
 })
 
 test('a server finds the port that it listens at, in each form', async (t) => {

@@ -77,6 +77,26 @@ const FACTS: Fact[] = [
     ],
   },
   {
+    name: 'slashes in a row are one: those who read are redirected, and rules and functions see single ones',
+    config: {
+      routes: [
+        { src: '/admin/.*', mitigate: { action: 'deny' } },
+        { src: '/form', dest: '/f' },
+      ],
+    },
+    has: { files: ['a/b.txt', 'admin/x'], functions: ['f'] },
+    asks: [
+      ['GET //a///b.txt?x=//1', 'redirect 308 /a/b.txt?x=//1'],
+      ['HEAD /a/b.txt//', 'redirect 308 /a/b.txt/'],
+      ['GET //other.example//', 'redirect 308 /other.example/'],
+      ['GET //', 'redirect 308 /'],
+      ['GET /\\other.example//', 'redirect 308 /other.example/'],
+      ['POST //form', 'function f'],
+      ['POST //admin//x', 'error 403 DENIED'],
+      ['GET /a%2F%2Fb.txt', 'error 404 NOT_FOUND'],
+    ],
+  },
+  {
     name: 'other characters stay escaped for rules, and names with them are found',
     config: {
       routes: [
@@ -118,6 +138,8 @@ const FACTS: Fact[] = [
         { src: '/Exact', dest: '/hit', caseSensitive: true },
         { src: '/(?P<name>[a-z]+)-p', dest: '/$name' },
         { src: '^\\/esc$', dest: 'hit' },
+        { src: 'bare/(.*)', dest: 'hit' },
+        { src: '^built$', dest: 'hit' },
       ],
     },
     has: { files: ['hit'] },
@@ -130,6 +152,9 @@ const FACTS: Fact[] = [
       ['GET /Exact', 'file 200 /hit'],
       ['GET /hit-p', 'file 200 /hit'],
       ['GET /esc', 'file 200 /hit'],
+      ['GET /bare/x', 'file 200 /hit'],
+      ['GET /before/bare/x', 'error 404 NOT_FOUND'],
+      ['GET /built', 'file 200 /hit'],
     ],
   },
   {
@@ -595,6 +620,29 @@ const FACTS: Fact[] = [
     asks: [['GET /f', 'file 200 /f', { sets: { 'x-a': '2', 'x-b': 'of-f', 'x-i': 'first', 'x-hit': 'f' } }]],
   },
   {
+    name: 'headers of rules for hits and misses stay behind those of rules before them, but for important ones',
+    config: {
+      routes: [
+        { src: '/early', headers: { 'x-a': 'early' }, dest: '/p.html' },
+        { handle: 'filesystem' },
+        { src: '/([^/]+)', headers: { 'x-a': 'filesystem' }, dest: '/blog/$1', check: true },
+        { handle: 'miss' },
+        { src: '/blog/([^/]+)', headers: { 'x-a': 'miss', 'x-b': 'miss' }, dest: '/src/$1.html', check: true },
+        { handle: 'hit' },
+        { src: '/.*', headers: { 'x-a': 'hit', 'x-b': 'hit', 'x-c': 'hit' }, continue: true },
+        { src: '/.*', headers: { 'x-c': 'later hit' }, continue: true },
+        { src: '/src/i.html', headers: { 'x-a': 'important' }, continue: true, important: true },
+      ],
+    },
+    has: { files: ['p.html', 'src/b.html', 'src/i.html'] },
+    asks: [
+      ['GET /early', 'file 200 /p.html', { sets: { 'x-a': 'early', 'x-b': 'hit', 'x-c': 'later hit' } }],
+      ['GET /b', 'file 200 /src/b.html', { sets: { 'x-a': 'filesystem', 'x-b': 'miss', 'x-c': 'later hit' } }],
+      ['GET /blog/b', 'file 200 /src/b.html', { sets: { 'x-a': 'miss', 'x-b': 'miss' } }],
+      ['GET /i', 'file 200 /src/i.html', { sets: { 'x-a': 'important', 'x-b': 'miss' } }],
+    ],
+  },
+  {
     name: 'errors: the rule of the status, else the file of the status',
     config: {
       routes: [
@@ -698,9 +746,15 @@ test('a function is asked with the path of the visitor, and a transform gives it
       { handle: 'filesystem' },
       { src: '/app/(.*)', dest: '/', transforms: [{ type: 'request.path', op: 'set', args: '/$1' }] },
       { src: '/plain/(.*)', dest: '/?all=$1' },
+      { src: '/hit', dest: '/in-hit' },
+      { handle: 'hit' },
+      { src: '/in-(.*)', transforms: [{ type: 'request.path', op: 'set', args: '/of-$1' }] },
     ],
   }
-  const site = await siteOf(config, { functions: ['index'] })
+  const site = await siteOf(config, { functions: ['index', 'in-hit'] })
+  const hit = resolve(site, requestOf('GET /hit'))
+  assert.ok(hit.kind === 'function')
+  assert.equal(hit.invocation.path, '/of-hit')
   const asked = resolve(site, requestOf('GET /app/users/1?q=2'))
   assert.ok(asked.kind === 'function')
   assert.deepEqual(asked.invocation, {

@@ -24,8 +24,8 @@ test('a redirect whose template begins with one slash stays on its host', async 
     const decision = resolve(site, requestOf(`GET ${target}`))
     return decision.kind === 'redirect' ? decision.location : decision.kind
   }
-  assert.equal(location('/go//evil.example'), '/evil.example')
-  assert.equal(location('//evil.example/'), '/evil.example')
+  assert.equal(location('/go//evil.example'), '/go/evil.example')
+  assert.equal(location('//evil.example/'), '/evil.example/')
   assert.equal(location('/go/\\evil.example'), '/evil.example')
   assert.equal(location('/?to=/%5Cevil.example').split('?')[0], '/evil.example')
   assert.equal(location('/out'), '//cdn.example/')
