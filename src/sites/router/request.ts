@@ -18,9 +18,11 @@ export type VisitorRequest = {
 /** TABLE headers that only the platform sets, because functions and rules trust them. A trailing dash marks a prefix. */
 const PLATFORM_HEADERS = [
   'forwarded',
+  'next-resume',
   'x-forwarded-',
   'x-matched-path',
   'x-middleware-',
+  'x-next-resume-',
   'x-now-',
   'x-real-ip',
   'x-vercel-',

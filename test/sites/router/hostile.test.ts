@@ -97,6 +97,8 @@ test('headers that functions trust are not taken from visitors', () => {
     ['X-Forwarded-For', '10.0.0.1'],
     ['forwarded', 'for=10.0.0.1'],
     ['x-real-ip', '10.0.0.1'],
+    ['Next-Resume', '1'],
+    ['x-next-resume-state-length', '9'],
     ['X-Nextjs-Data', '1'],
     ['accept', 'a/b'],
     ['Accept', 'c/d'],
