@@ -17,7 +17,7 @@ export async function loadFunction(options: LauncherOptions): Promise<Handler> {
   const caught = catchListen()
   try {
     const exported = await importEntry(options)
-    if (isListener(exported)) exported.listen(0)
+    if (isListener(exported) && caught.server() === undefined) tryToListen(exported)
     const handler = handlerOf({ exported, listening: caught.server() }, options)
     if (handler !== undefined) return handler
     await caught.untilListening(LISTEN_MS)
@@ -55,9 +55,14 @@ function importNode(file: string): unknown {
 }
 
 /** An application that is an object, such as Koa's. */
-function isListener(exported: unknown): exported is { listen(port: number): unknown } {
+function isListener(exported: unknown): exported is { listen(options: object): unknown } {
   const isApplication = typeof exported === 'object' && exported !== null && !('address' in exported)
   return isApplication && 'listen' in exported && typeof exported.listen === 'function' && !('fetch' in exported)
+}
+
+/** Fastify takes options alone. An application that is about to listen by itself may refuse: its own call counts. */
+function tryToListen(application: { listen(options: object): unknown }): void {
+  new Promise((go) => go(application.listen({ port: 0 }))).catch(() => {})
 }
 
 /** The port of `listen(3000)`, `listen('3000')` and `listen({ port: 3000 })`. */

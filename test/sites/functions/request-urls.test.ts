@@ -37,6 +37,19 @@ server.listen(${words})`
   assert.deepEqual(seen, ['at 4001', 'at 4002', 'at 4003', 'at 3000'])
 })
 
+test('an application of Fastify as default export answers, whether it listens by itself or not', async (t) => {
+  const application = (more: string) => `import fastify from ${JSON.stringify(import.meta.resolve('fastify'))}
+const app = fastify()
+app.get('/*', (request) => 'asked for ' + request.url)
+${more}
+export default app`
+  const { visit } = await showFunctions(t, {
+    ...functionOf('api/own', application('app.listen({ port: 4004 })')),
+    ...functionOf('api/none', application('')),
+  })
+  for (const path of ['/api/own', '/api/none']) assert.equal((await visit(path)).text, `asked for ${path}`)
+})
+
 test('a request comes from a proxy on the same machine, whose headers frameworks trust', async (t) => {
   const module = `export default (req, res) => res.json([req.socket.remoteAddress, req.socket.remoteFamily])`
   const { visit } = await showFunctions(t, functionOf('api/peer', module))
