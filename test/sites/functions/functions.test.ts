@@ -213,6 +213,19 @@ test('promises of waitUntil go on after the answer', async (t) => {
   await eventually(async () => logged().includes('went on'))
 })
 
+test('stack traces name the places of the sources where the output says so', async (t) => {
+  // The first line of the module is line 4 of its source.
+  const map = { version: 3, sources: ['origin.ts'], names: [], mappings: 'AAGA' }
+  const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`
+  const module = `export default (req, res) => res.end(new Error('here').stack)\n//# sourceMappingURL=${url}\n`
+  const { visit } = await showFunctions(t, {
+    ...functionOf('api/mapped', module, { shouldAddSourcemapSupport: true }),
+    ...functionOf('api/plain', module),
+  })
+  assert.match((await visit('/api/mapped')).text, /origin\.ts:4/)
+  assert.match((await visit('/api/plain')).text, /index\.mjs:1/)
+})
+
 test('a line of the log has the id of its request', async (t) => {
   const { visit, logged } = await showFunctions(
     t,
