@@ -6,6 +6,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { compileFunction, constants } from 'node:vm'
 
+/** A global of Node.js that its types leave to those of browsers. */
+declare const WebAssembly: { Module: new (bytes: Uint8Array) => object }
+
 /** TABLE parameters of a CommonJS module. */
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 

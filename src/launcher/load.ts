@@ -60,7 +60,7 @@ function isListener(exported: unknown): exported is { listen(options: object): u
   return isApplication && 'listen' in exported && typeof exported.listen === 'function' && !('fetch' in exported)
 }
 
-/** Fastify takes options alone. An application that is about to listen by itself may refuse: its own call counts. */
+/** Fastify takes options alone. An application that is about to listen on its own may refuse: its own call counts. */
 function tryToListen(application: { listen(options: object): unknown }): void {
   new Promise((go) => go(application.listen({ port: 0 }))).catch(() => {})
 }

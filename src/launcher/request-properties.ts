@@ -119,7 +119,7 @@ const PARSERS: Readonly<Record<string, (body: Buffer) => unknown>> = {
   },
 }
 
-/** A body without a type is text: an empty one where there is none. */
+/** A body without a type is text, and without bytes an empty one. */
 function parsedBody(body: Buffer, contentType = 'text/plain'): unknown {
   return PARSERS[contentType.split(';', 1)[0]!.trim().toLowerCase()]?.(body)
 }

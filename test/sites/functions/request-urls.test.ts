@@ -37,7 +37,7 @@ server.listen(${words})`
   assert.deepEqual(seen, ['at 4001', 'at 4002', 'at 4003', 'at 3000'])
 })
 
-test('an application of Fastify as default export answers, whether it listens by itself or not', async (t) => {
+test('an application of Fastify as default export answers, whether it listens on its own or not', async (t) => {
   const application = (more: string) => `import fastify from ${JSON.stringify(import.meta.resolve('fastify'))}
 const app = fastify()
 app.get('/*', (request) => 'asked for ' + request.url)
