@@ -16,8 +16,8 @@ const MAX_DEFAULTS = 5
 export async function loadFunction(options: LauncherOptions): Promise<Handler> {
   const caught = catchListen()
   try {
-    const exported = await importEntry(join(options.folder, options.entrypoint), options.edge)
-    if (isListener(exported)) exported.listen(0)
+    const exported = await importEntry(options)
+    if (isListener(exported) && caught.server() === undefined) tryToListen(exported)
     const handler = handlerOf({ exported, listening: caught.server() }, options)
     if (handler !== undefined) return handler
     await caught.untilListening(LISTEN_MS)
@@ -38,9 +38,10 @@ function handlerOf(loaded: Loaded, options: LauncherOptions): Handler | undefine
   return undefined
 }
 
-async function importEntry(file: string, edge: boolean): Promise<unknown> {
+async function importEntry({ folder, entrypoint, edge }: LauncherOptions): Promise<unknown> {
+  const file = join(folder, entrypoint)
   try {
-    let loaded: unknown = edge ? await importEdge(file) : await importNode(file)
+    let loaded: unknown = edge ? await importEdge(file, folder) : await importNode(file)
     // A compiled module has its default export within that of the module.
     for (let depth = 0; depth < MAX_DEFAULTS && Object(loaded).default; depth++) loaded = Object(loaded).default
     return loaded
@@ -54,9 +55,14 @@ function importNode(file: string): unknown {
 }
 
 /** An application that is an object, such as Koa's. */
-function isListener(exported: unknown): exported is { listen(port: number): unknown } {
+function isListener(exported: unknown): exported is { listen(options: object): unknown } {
   const isApplication = typeof exported === 'object' && exported !== null && !('address' in exported)
   return isApplication && 'listen' in exported && typeof exported.listen === 'function' && !('fetch' in exported)
+}
+
+/** Fastify takes options alone. An application that is about to listen on its own may refuse: its own call counts. */
+function tryToListen(application: { listen(options: object): unknown }): void {
+  new Promise((go) => go(application.listen({ port: 0 }))).catch(() => {})
 }
 
 /** The port of `listen(3000)`, `listen('3000')` and `listen({ port: 3000 })`. */

@@ -7,6 +7,7 @@ export type LauncherOptions = {
   folder: string
   entrypoint: string
   helpers: boolean
+  sourceMaps: boolean
   webApi: boolean
   edge: boolean
   middleware: boolean

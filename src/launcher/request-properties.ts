@@ -119,22 +119,30 @@ const PARSERS: Readonly<Record<string, (body: Buffer) => unknown>> = {
   },
 }
 
-function parsedBody(body: Buffer, contentType = ''): unknown {
+/** A body without a type is text, and without bytes an empty one. */
+function parsedBody(body: Buffer, contentType = 'text/plain'): unknown {
   return PARSERS[contentType.split(';', 1)[0]!.trim().toLowerCase()]?.(body)
+}
+
+/** What is sent of a text is UTF-8, whatever its type said. */
+function inUtf8(type: string): string {
+  return `${type.replace(/;\s*charset=[^;]*/i, '')}; charset=utf-8`
 }
 
 function helpersOf(response: ServerResponse) {
   const send = (body?: unknown): ServerResponse => {
     if (body === undefined || body === null) return response.end()
     if (Buffer.isBuffer(body) || body instanceof Uint8Array) return sendTyped('application/octet-stream', body)
-    if (typeof body === 'string') return sendTyped('text/html; charset=utf-8', body)
+    if (typeof body === 'string') return sendTyped('text/html', body)
     return json(body)
   }
   const sendTyped = (type: string, body: string | Uint8Array) => {
-    if (!response.hasHeader('content-type')) response.setHeader('content-type', type)
+    const given = response.getHeader('content-type') ?? type
+    const isText = typeof body === 'string' && typeof given === 'string'
+    response.setHeader('content-type', isText ? inUtf8(given) : given)
     return response.end(body)
   }
-  const json = (body: unknown) => sendTyped('application/json; charset=utf-8', JSON.stringify(body) ?? '')
+  const json = (body: unknown) => sendTyped('application/json', JSON.stringify(body) ?? '')
   return {
     send,
     json,

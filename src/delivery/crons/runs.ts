@@ -130,7 +130,8 @@ async function describe({ db, ...deps }: Deps, { id, job }: Claimed): Promise<Om
   }
   const variable = opened.variables.find(({ key }) => key === 'CRON_SECRET')
   const secret = opened.created.env.CRON_SECRET ?? variable?.value ?? null
-  return { id, host: deployment!.url, path: job.path, schedule: job.schedule, secret }
+  const isSecure = ctx.deps.origin().startsWith('https:')
+  return { id, host: deployment!.url, isSecure, path: job.path, schedule: job.schedule, secret }
 }
 
 /** Records the result of a run, once. */

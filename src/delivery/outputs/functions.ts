@@ -149,6 +149,7 @@ function abilitiesOf(config: Field) {
       flagOf(member(config, 'supportsResponseStreaming')) || flagOf(member(config, 'experimentalResponseStreaming')),
     webApi: flagOf(member(config, 'useWebApi')),
     helpers: flagOf(member(config, 'shouldAddHelpers')),
+    ...(flagOf(member(config, 'shouldAddSourcemapSupport')) && { sourceMaps: true }),
     ...defined({
       memory: integerOf(member(config, 'memory'), 128, 10_240),
       maxDuration:

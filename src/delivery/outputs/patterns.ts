@@ -3,13 +3,17 @@
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type Field, refuseField, textOf } from './fields.ts'
 
-/** Returns the source of a route, anchored as builders do: adds missing `^` and `$`. If it does not compile, adds an error and returns undefined. */
+/**
+ * Returns the source of a route, anchored as builders do: adds missing `^` and `$`. The first slash may be missing: `api/.*`. If it does not compile,
+ * adds an error and returns undefined.
+ */
 export function sourceOf(field: Field): string | undefined {
   const text = textOf(field, { max: OUTPUT_LIMITS.pattern })
   if (text === undefined) return undefined
-  const start = text.startsWith('^') ? '' : '^'
+  const [, rest = ''] = /^\^?(.*)$/s.exec(text)!
+  const start = /^\w/.test(rest) ? '^/?' : '^'
   const end = text.endsWith('$') ? '' : '$'
-  return compiled(field, start + inJavaScript(text) + end)
+  return compiled(field, start + inJavaScript(rest) + end)
 }
 
 /** Returns a pattern for a full value. If it does not compile, adds an error and returns undefined. */

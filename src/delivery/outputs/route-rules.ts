@@ -102,10 +102,10 @@ function aliasOf(field: Field, key: string, alias: string): Field {
 
 function refuseMisplaced(field: Field, phase: Phase): void {
   if (phase !== 'hit') return
-  for (const key of ['dest', 'destination', 'status', 'statusCode', 'check', 'transforms']) {
+  for (const key of ['dest', 'destination', 'status', 'statusCode', 'check']) {
     const misplaced = member(field, key)
     if (misplaced.value !== undefined) {
-      refuseField(misplaced, 'is after "handle": "hit". Rules there only set headers. Move it before.')
+      refuseField(misplaced, 'is after "handle": "hit". Rules there set headers and transforms. Move it before.')
     }
   }
 }

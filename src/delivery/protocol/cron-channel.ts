@@ -9,8 +9,19 @@ export const CRON_LEASE_PATH = '/sites/v1/crons/lease'
 /** POST: the result of a run. */
 export const CRON_RESULT_PATH = '/sites/v1/crons/results'
 
-/** `host`: the URL of its own of the deployment. `secret`: its CRON_SECRET; null: it has none. `owner`: of the account, who takes turns. */
-export type CronRun = { id: string; host: string; path: string; schedule: string; secret: string | null; owner: string }
+/**
+ * `host`: the URL of its own of the deployment. `isSecure`: visitors come by https; missing from control planes of before. `secret`: its CRON_SECRET; null:
+ * it has none. `owner`: of the account, who takes turns.
+ */
+export type CronRun = {
+  id: string
+  host: string
+  isSecure?: boolean
+  path: string
+  schedule: string
+  secret: string | null
+  owner: string
+}
 
 /** Runs of one lease. */
 export const MAX_CRON_RUNS = 10

@@ -92,6 +92,7 @@ const FunctionBundle = Type.Object({
   streaming: Type.Boolean(),
   webApi: Type.Boolean(),
   helpers: Type.Boolean(),
+  sourceMaps: Type.Optional(Type.Boolean({ description: 'stack traces name the places of the sources' })),
   memory: Type.Optional(Type.Integer({ description: 'MB' })),
   maxDuration: Type.Optional(Type.Integer({ description: 'seconds' })),
   files: Type.Optional(

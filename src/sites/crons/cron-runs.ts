@@ -102,7 +102,9 @@ function openVisits(answer: AnswerCron): (run: CronRun) => Promise<CronResult> {
         resolve({ id: run.id, status, fault })
       }
       const timer = setTimeout(() => end(null, `It took more than ${LIMIT_MS / 1000} s.`), LIMIT_MS)
-      server.emit('connection', Object.assign(far, { remoteAddress: '127.0.0.1' }))
+      // Applications redirect http to https, and a redirect is not followed.
+      const scheme = run.isSecure && { encrypted: true }
+      server.emit('connection', Object.assign(far, { remoteAddress: '127.0.0.1' }, scheme))
       try {
         const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
           response.once('end', () => end(response.statusCode ?? null, null))

@@ -118,6 +118,7 @@ function policyOf({ network, launcher }: ProcessMeans, sandbox: Sandbox, start: 
     folder: sandbox.mounted(CODE_PLACE, code.folder),
     entrypoint: bundle.entrypoint,
     helpers: bundle.helpers,
+    sourceMaps: bundle.sourceMaps === true,
     webApi: bundle.webApi,
     edge: bundle.kind === 'edge',
     middleware: spec.role === 'middleware',

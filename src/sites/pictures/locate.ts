@@ -20,6 +20,9 @@ export type Place = {
 /** The router keeps the request of a picture, and a decision that is reusable never changes. So most visitors need no second decision. */
 const LOCATED = new WeakMap<PictureSource, Located>()
 
+/** TABLE decisions that bring no picture. */
+const WITHOUT_SOURCE: ReadonlySet<Decision['kind']> = new Set(['error', 'folder', 'redirect', 'status'])
+
 /** Returns where a source is. Throws PictureFailure for a path that the deployment does not have. */
 export async function locate(source: PictureSource, place: Place): Promise<Located> {
   const before = LOCATED.get(source)
@@ -34,8 +37,7 @@ export async function locate(source: PictureSource, place: Place): Promise<Locat
   })
   const asked = { method: 'GET', host: request.host, path: source.path, search: source.search }
   const decision = await ask({ kind: 'resolve', request: { ...asked, headers: new Map(origin) } })
-  if (decision.kind === 'error' || decision.kind === 'redirect' || decision.kind === 'folder')
-    throw notValid('"url" parameter is valid but the site has no picture there')
+  if (WITHOUT_SOURCE.has(decision.kind)) throw notValid('"url" parameter is valid but the site has no picture there')
   if (decision.kind === 'file') {
     if (decision.status !== 200) throw notValid('"url" parameter is valid but the site has no picture there')
     const { digest, size } = decision.file

@@ -35,10 +35,13 @@ export type Routing = Omit<Routed, 'headers'> & {
   headers: Map<string, string>
   /** Headers of rules with `important`: the first value stays and overrides others. */
   importantHeaders: Map<string, string>
+  /** Headers that were set before the phase `miss`, while it runs. */
+  settled: Set<string> | undefined
   destinationQuery: Pair[]
   concretePath: string | undefined
   invocationPath: string | undefined
-  rewritten: boolean
+  /** Of a rewrite of a middleware, for what is found there. */
+  rewriteStatus: number | undefined
   middlewareRun: string[]
   lookups: number
   written: number
@@ -97,6 +100,8 @@ export type Decision = Routed &
     | ({ kind: 'folder' } & FolderList)
     | { kind: 'image'; picture: AskedPicture }
     | { kind: 'redirect'; status: number; location: string }
+    /** A rule answers this status, without a body. */
+    | { kind: 'status'; status: number }
     | { kind: 'proxy'; status?: number; url: string; request: ForwardedRequest }
     /** Call this function, then call `resume` with its response. */
     | {

@@ -1,4 +1,5 @@
 import type { Route } from '../../delivery/protocol/routing-manifest.ts'
+import { withoutTrailing } from '../../platform/base/text.ts'
 import type { Captures, Routing } from './decision.ts'
 import { locationOf, substitute } from './destination.ts'
 import { cookiesOf } from './request.ts'
@@ -23,7 +24,14 @@ export function localeRedirect(
   const template = redirects.find(({ locale }) => locale === language)?.to
   if (template === undefined) return undefined
   const location = locationOf(template, substitute(routing, template, captures))
-  return location === routing.path ? undefined : location
+  return isHere(routing, location) ? undefined : location
+}
+
+/** At the domain of a language the path that the visitor asked for counts: rules may have put the language before it. */
+function isHere({ host, path, visitorPath }: Routing, location: string): boolean {
+  if (location === path) return true
+  const url = URL.parse(location)
+  return url?.hostname === host && withoutTrailing(url.pathname, '/') === withoutTrailing(visitorPath, '/')
 }
 
 /** The visitor's languages in lower case, preferred first. `de` follows `de-CH` unless it is listed. */

@@ -21,7 +21,7 @@ export function applyAnswer(routing: Routing, answer: MiddlewareAnswer): Decisio
     return { ...routedOf(routing), kind: 'answer', status: answer.status }
   }
   if (values.has(OVERRIDE)) overrideHeaders(routing, values)
-  return rewrite === undefined ? undefined : applyRewrite(routing, rewrite)
+  return rewrite === undefined ? undefined : applyRewrite(routing, rewrite, answer.status)
 }
 
 function takeHeaders(routing: Routing, headers: Pair[]): void {
@@ -56,15 +56,18 @@ function isOfThePlatform(name: string): boolean {
   )
 }
 
-function applyRewrite(routing: Routing, rewrite: string): Decision | undefined {
+/** The query is that of the rewrite alone. An error status, such as that of a page for maintenance, is that of what is found there. */
+function applyRewrite(routing: Routing, rewrite: string, given: number): Decision | undefined {
+  const status = given >= 400 ? given : undefined
   const here = URL.parse(`http://${routing.host}/`)
   const target = URL.parse(rewrite, here?.href)
   if (target === null || !/^https?:$/.test(target.protocol)) throw new RoutingError('ROUTER_EXTERNAL_TARGET_ERROR')
   if (target.hostname !== here?.hostname) {
-    return { ...routedOf(routing), kind: 'proxy', url: target.href, request: forwardedOf(routing) }
+    const request = { ...forwardedOf(routing), search: '' }
+    return { ...routedOf(routing), kind: 'proxy', url: target.href, request, ...(status && { status }) }
   }
   routing.path = target.pathname
-  routing.rewritten = true
+  routing.rewriteStatus = status
   setQuery(routing, [...target.searchParams])
   return undefined
 }

@@ -10,6 +10,7 @@ import type { Entry } from './file-index.ts'
 import { routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
 import { readyCondition, type Site } from './site.ts'
+import { applyTransform } from './transforms.ts'
 
 /** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
@@ -23,7 +24,7 @@ export function lookUp(site: Site, routing: Routing): Decision | undefined {
   }
   if (++routing.lookups > MAX_LOOKUPS) throw new RoutingError('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)
-  return entry && decisionOf(site, routing, entry, routing.status)
+  return entry && decisionOf(site, routing, entry, routing.status ?? routing.rewriteStatus)
 }
 
 /** Serves an entry. `status` replaces that of a file (200) or a function. */
@@ -81,23 +82,33 @@ export function errorPage(site: Site, routing: Routing, status: number, code: Er
   return decisionOf(site, routing, entry, status)
 }
 
-/** The rules of the phase `hit` set headers, but change neither path nor status. */
+/** The rules of the phase `hit` set headers that no rule before them has set, but change neither path nor status. */
 function applyHit(site: Site, routing: Routing): void {
   const { path } = routing
+  const settled = new Set(routing.headers.keys())
   routing.path = withoutTrailing(path, '/') || '/'
   for (const route of site.phases.hit) {
     const captures = matchOf(site, routing, route)
     if (captures === undefined) continue
     routing.rules.push(route.rule)
-    applyHeaders(routing, route, captures)
+    applyHeaders(routing, route, captures, settled)
+    for (const transform of route.transforms ?? []) applyTransform(routing, transform, captures)
   }
   routing.path = path
 }
 
-/** Builds the invocation with the visitor's path, unless a rule or a middleware replaced it. */
+/** Characters that a request escapes in a path. A percent sign stays: builders may have escaped the name of an output. */
+const TO_ESCAPE = /[^\x21-\x7e]+|["#<>?\\^`{|}]/g
+
+/** Returns the path of an output as a request writes it. */
+function addressOf(path: string): string {
+  return path.toWellFormed().replace(TO_ESCAPE, encodeURIComponent)
+}
+
+/** Builds the invocation with the visitor's path, also behind rules and a middleware, unless a transform replaced it. */
 function invocationOf(routing: Routing, output: Extract<Entry, { kind: 'function' }>['path']): Invocation {
-  const name = output.path === '/index' ? '/' : output.path
-  const path = routing.invocationPath ?? (routing.rewritten ? routing.path : routing.visitorPath)
+  const name = output.path === '/index' ? '/' : addressOf(output.path)
+  const path = routing.invocationPath ?? routing.visitorPath
   const { prerender } = output
   const ofOutput = prerender?.concrete === true ? name : routing.visitorPath
   const concrete = prerender?.passQuery === true ? routing.visitorPath : (routing.concretePath ?? ofOutput)

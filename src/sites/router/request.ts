@@ -18,9 +18,11 @@ export type VisitorRequest = {
 /** TABLE headers that only the platform sets, because functions and rules trust them. A trailing dash marks a prefix. */
 const PLATFORM_HEADERS = [
   'forwarded',
+  'next-resume',
   'x-forwarded-',
   'x-matched-path',
   'x-middleware-',
+  'x-next-resume-',
   'x-now-',
   'x-real-ip',
   'x-vercel-',
@@ -57,6 +59,7 @@ export function beginRouting({ method, host, path: given, search, headers, lists
     stopped: false,
     headers: new Map(),
     importantHeaders: new Map(),
+    settled: undefined,
     cookies: [],
     responseTransforms: [] as ResponseTransform[],
     rules: [],
@@ -64,7 +67,7 @@ export function beginRouting({ method, host, path: given, search, headers, lists
     destinationQuery: [],
     concretePath: undefined,
     invocationPath: undefined,
-    rewritten: false,
+    rewriteStatus: undefined,
     middlewareRun: [],
     lookups: 0,
     written: 0,

@@ -4,7 +4,7 @@
  */
 import type { Phase } from '../../delivery/protocol/routing-manifest.ts'
 import type { Captures, Decision, MiddlewareState, Routing } from './decision.ts'
-import { applyDestination, RoutingError, withoutSecrets } from './destination.ts'
+import { applyDestination, locationOf, RoutingError, substitute, withoutSecrets } from './destination.ts'
 import { localeRedirect } from './locale.ts'
 import { applyAnswer, forwardedOf, type MiddlewareAnswer } from './middleware.ts'
 import { errorPage, listFolder, lookUp } from './outputs.ts'
@@ -19,7 +19,11 @@ type Step = Decision | 'next' | 'end'
 
 /** Resolves a request to a decision. Never throws: rules that exceed a limit yield a decision of the kind `error`. */
 export function resolve(site: Site, request: VisitorRequest): Decision {
-  const routing = beginRouting(request)
+  const path = request.path.replace(/\/{2,}/g, '/')
+  const routing = beginRouting({ ...request, path })
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  // One path, one address: rules, files and functions see single slashes.
+  if (path !== request.path && isRead) return redirect(routing, 308, locationOf('/', routing.path))
   return safely(routing, () => routeFrom(site, routing, 0))
 }
 
@@ -57,8 +61,7 @@ function routeFrom(site: Site, routing: Routing, at: number): Decision {
 }
 
 function afterNone(site: Site, routing: Routing): Decision {
-  const ended = routing.stopped && (routing.status ?? 0) >= 400
-  const found = ended
+  const found = isAnswered(routing)
     ? undefined
     : (lookUp(site, routing) ??
       walk(site, routing, 'filesystem') ??
@@ -67,12 +70,18 @@ function afterNone(site: Site, routing: Routing): Decision {
       listFolder(site, routing))
   if (found !== undefined) return found
   const status = routing.status ?? 404
+  if (isAnswered(routing) && status < 300) return { ...routedOf(routing), kind: 'status', status }
   return errorPage(
     site,
     routing,
     status >= 400 ? status : 404,
     status >= 400 && status !== 404 ? 'STATUS' : 'NOT_FOUND',
   )
+}
+
+/** A rule without a destination answers its status, such as 204 to a preflight. */
+function isAnswered({ stopped, status = 0 }: Routing): boolean {
+  return stopped && (status >= 400 || (status >= 200 && status < 300))
 }
 
 /** Applies the rules of a phase. Returns undefined if none decided. */
@@ -116,6 +125,8 @@ function applyRule(site: Site, routing: Routing, phase: Phase, route: ReadyRoute
   if (route.override) routing.status = undefined
   applyHeaders(routing, route, captures)
   for (const transform of route.transforms ?? []) applyTransform(routing, transform, captures)
+  if (dest !== undefined && isRedirect(status) && locationIn(routing) === undefined)
+    return redirect(routing, status, locationOf(dest, substitute(routing, dest, captures)))
   if (dest !== undefined) {
     const before = routing.path
     const url = applyDestination(routing, dest, captures)
@@ -138,12 +149,20 @@ function clearStatus(routing: Routing): void {
   routing.stopped = false
 }
 
+function isRedirect(status: number | undefined): status is number {
+  return status !== undefined && REDIRECTS.has(status)
+}
+
+function locationIn({ headers, importantHeaders }: Routing): string | undefined {
+  return headers.get('location') ?? importantHeaders.get('location')
+}
+
 /** A rule with a `location` header redirects: with its status, or with 307 without status and destination. */
 function redirectOf(routing: Routing, { status, dest, headers = [] }: ReadyRoute): Decision | undefined {
-  const location = routing.headers.get('location') ?? routing.importantHeaders.get('location')
+  const location = locationIn(routing)
   if (location === undefined) return undefined
   const alone = status === undefined && dest === undefined && headers.some(({ name }) => name === 'location')
-  if (!alone && !(status !== undefined && REDIRECTS.has(status))) return undefined
+  if (!alone && !isRedirect(status)) return undefined
   routing.headers.delete('location')
   routing.importantHeaders.delete('location')
   return redirect(routing, status ?? 307, location)
@@ -188,8 +207,10 @@ function checkPath(site: Site, routing: Routing, phase: Phase): Decision | undef
 function lookAround(site: Site, routing: Routing, phase: Phase): Decision | undefined {
   const found = lookUp(site, routing) ?? walk(site, routing, 'rewrite')
   if (found !== undefined || phase === 'miss') return found
-  const { path, status } = routing
+  const { path, status, stopped } = routing
+  routing.settled = new Set(routing.headers.keys())
   const late = walk(site, routing, 'miss')
-  if (late === undefined) Object.assign(routing, { path, status })
+  routing.settled = undefined
+  if (late === undefined) Object.assign(routing, { path, status, stopped })
   return late
 }

@@ -20,11 +20,20 @@ export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captur
 
 const MAX_HEADERS = 1000
 
-/** Sets the headers of a rule. With `important`, the first value stays. Throws `RoutingError` above the limit. */
-export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Captures): void {
+/**
+ * Sets the headers of a rule. With `important`, the first value stays. `settled`: names that only such a rule changes, because rules of earlier phases
+ * have set them. Throws `RoutingError` above the limit.
+ */
+export function applyHeaders(
+  routing: Routing,
+  route: ReadyRoute,
+  captures: Captures,
+  settled: ReadonlySet<string> | undefined = routing.settled,
+): void {
   for (const { name, value } of route.headers ?? []) {
     const text = headerValue(substitute(routing, value, captures))
     const location = name === 'location' ? locationOf(value, text) : text
+    if (!route.important && settled?.has(name)) continue
     if (!route.important) routing.headers.set(name, location)
     else if (!routing.importantHeaders.has(name)) routing.importantHeaders.set(name, location)
   }

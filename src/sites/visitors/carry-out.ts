@@ -8,6 +8,7 @@ import type { ContentCache } from '../content/content-cache.ts'
 import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
 import { type FunctionOwner, specOf } from '../functions/function-spec.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
+import { browserCaching } from '../functions/invoke.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { Prerenders } from '../prerender/prerenders.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
@@ -141,6 +142,8 @@ async function answerAlone(
       return sendAnswer(raw, response, folder(decision, rules))
     case 'redirect':
       return sendAnswer(raw, response, redirect(decision, rules))
+    case 'status':
+      return void response.writeHead(decision.status, { ...withRules(rules), ...emptyBody(decision.status) }).end()
     case 'error':
       return sendAnswer(raw, response, errorAnswer(visit, decision, rules))
     default: {
@@ -182,10 +185,17 @@ function withRules(rules: Rules): Outgoing['headers'] {
   return headers
 }
 
+/** RFC 9110, 8.6: a 204 has no length. */
+function emptyBody(status: number): Outgoing['headers'] {
+  return status === 204 ? {} : { 'content-length': '0' }
+}
+
 function redirect({ status, location }: Extract<Decision, { kind: 'redirect' }>, rules: Rules): Outgoing {
   const headers = withRules(rules)
   const own = { location, 'content-type': 'text/plain; charset=utf-8' }
-  return { status, headers: { ...headers, ...own }, body: 'Redirecting...\n' }
+  // Browsers keep a permanent one for ever otherwise (RFC 9110 15.1), also behind a deployment that corrects it.
+  const caching = headers['cache-control'] ?? browserCaching(undefined)
+  return { status, headers: { ...headers, 'cache-control': caching, ...own }, body: 'Redirecting...\n' }
 }
 
 function folder(list: Extract<Decision, { kind: 'folder' }>, rules: Rules): Outgoing {

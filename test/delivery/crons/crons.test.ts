@@ -61,7 +61,7 @@ onBothEngines(
       const leased = (await Promise.all([0, 1, 0, 1, 0, 1].map((at) => crons.lease(at)))).flat()
       assert.equal(leased.length, 1)
       const { id, owner: _, ...run } = leased[0]
-      assert.deepEqual(run, { host: url.split(':')[0], ...EACH_MINUTE, secret: 'of the create' })
+      assert.deepEqual(run, { host: url.split(':')[0], isSecure: false, ...EACH_MINUTE, secret: 'of the create' })
       const result = { id, status: 200 + round, fault: null }
       assert.equal((await crons.post(1, 'results', result)).status, 200)
       assert.equal((await crons.post(0, 'results', { ...result, status: 500 })).status, 200, 'the first result counts')

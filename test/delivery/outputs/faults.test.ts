@@ -58,7 +58,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   ],
   [
     { routes: [{ handle: 'hit' }, { src: '/', dest: '/a' }] },
-    'routes[1].dest is after "handle": "hit". Rules there only set headers. Move it before.',
+    'routes[1].dest is after "handle": "hit". Rules there set headers and transforms. Move it before.',
   ],
   [
     { routes: [{ handle: 'miss' }, { src: '/', middlewarePath: 'm' }] },

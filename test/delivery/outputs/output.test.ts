@@ -19,13 +19,23 @@ test('a static output becomes files by path, with digest, size and content type'
         'index.html': { path: '' },
       },
     },
-    { 'static/about.html': PAGE, 'static/feed': 'x', 'static/index.html': 'i', 'static/a/B.JS': '', 'static/x': '' },
+    {
+      'static/about.html': PAGE,
+      'static/feed': 'x',
+      'static/index.html': 'i',
+      'static/a/B.JS': '',
+      'static/v.m3u8': '',
+      'static/c.YAML': '',
+      'static/x': '',
+    },
   )
   assert.deepEqual(manifest.files, [
     { path: '/about', digest: digestOf(PAGE), size: PAGE.length, contentType: 'text/html; charset=utf-8' },
     { path: '/feed', digest: digestOf('x'), size: 1, contentType: 'application/rss+xml' },
     { path: '/', digest: digestOf('i'), size: 1, contentType: 'text/html; charset=utf-8' },
     { path: '/a/B.JS', digest: digestOf(''), size: 0, contentType: 'application/javascript; charset=utf-8' },
+    { path: '/v.m3u8', digest: digestOf(''), size: 0, contentType: 'application/vnd.apple.mpegurl' },
+    { path: '/c.YAML', digest: digestOf(''), size: 0, contentType: 'text/yaml; charset=utf-8' },
     { path: '/x', digest: digestOf(''), size: 0, contentType: 'application/octet-stream' },
   ])
   assert.deepEqual([notices, functionLists], [[], []])

@@ -50,6 +50,20 @@ test('a run passes the protection with its headers; a visitor who sends the same
   assert.deepEqual([line!.path, line!.method, line!.status, line!.deploymentId], ['/api/job', 'GET', 200, 'd1'])
 })
 
+test('a run comes by https where visitors do, so an application that redirects http runs it', async (t) => {
+  const module = `export default (req, res) => req.headers['x-forwarded-proto'] === 'https' ? res.end() : res.redirect(308, 'https://' + req.headers.host)`
+  const { control } = await showFunctions(t, functionOf('api/job', module))
+  const of = { path: '/api/job', host: SITE, schedule: '* * * * *', secret: null, owner: 'u1' }
+  control.crons.push(
+    { id: 'secure', isSecure: true, ...of },
+    { id: 'plain', isSecure: false, ...of },
+    { id: 'older', ...of },
+  )
+  await eventually(async () => control.results.length === 3)
+  const results = Object.fromEntries(control.results.map(({ id, status }) => [id, status]))
+  assert.deepEqual(results, { secure: 200, plain: 308, older: 308 })
+})
+
 test('a run whose path or secret is not of HTTP fails alone, and the sites server goes on', async (t) => {
   const { visit, control } = await showFunctions(t, functionOf('api/job', JOB), { env: { SECRET: 'a long secret' } })
   const of = { host: SITE, schedule: '* * * * *', owner: 'u1' }

@@ -80,6 +80,28 @@ test('a body is passed on, and one that is not JSON is a mistake of the visitor'
   assert.match(await post('/api/web', 'text'), /\r\n\r\n(?:8\r\n)?got text/)
 })
 
+test('a request without a type has a text as its body, and texts are sent as UTF-8 whatever type was set', async (t) => {
+  const type = (name: string, value: string, send: string) =>
+    functionOf(`api/${name}`, `export default (req, res) => { res.setHeader('content-type', '${value}'); ${send} }`)
+  const { visit } = await showFunctions(t, {
+    ...functionOf('api/body', `export default (req, res) => res.json([req.body, req.body.name ?? 'none'])`),
+    ...type('html', 'text/html', "res.send('für')"),
+    ...type('other', 'text/plain; charset=latin1; format=flowed', "res.send('für')"),
+    ...type('json', 'application/problem+json', "res.json({ a: 'ü' })"),
+    ...type('bytes', 'image/png', "res.send(Buffer.from('für'))"),
+  })
+  for (const method of ['GET', 'DELETE']) assert.equal((await visit('/api/body', {}, method)).text, '["","none"]')
+  const seen = await Promise.all(
+    ['html', 'other', 'json', 'bytes'].map(async (name) => (await visit(`/api/${name}`)).headers['content-type']),
+  )
+  assert.deepEqual(seen, [
+    'text/html; charset=utf-8',
+    'text/plain; format=flowed; charset=utf-8',
+    'application/problem+json; charset=utf-8',
+    'image/png',
+  ])
+})
+
 test('a stream reaches the visitor while the function still writes', async (t) => {
   const { origin } = await showFunctions(
     t,
@@ -189,6 +211,19 @@ test('promises of waitUntil go on after the answer', async (t) => {
   const { visit, logged } = await showFunctions(t, functionOf('api/later', module))
   assert.equal((await visit('/api/later')).text, 'now')
   await eventually(async () => logged().includes('went on'))
+})
+
+test('stack traces name the places of the sources where the output says so', async (t) => {
+  // The first line of the module is line 4 of its source.
+  const map = { version: 3, sources: ['origin.ts'], names: [], mappings: 'AAGA' }
+  const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`
+  const module = `export default (req, res) => res.end(new Error('here').stack)\n//# sourceMappingURL=${url}\n`
+  const { visit } = await showFunctions(t, {
+    ...functionOf('api/mapped', module, { shouldAddSourcemapSupport: true }),
+    ...functionOf('api/plain', module),
+  })
+  assert.match((await visit('/api/mapped')).text, /origin\.ts:4/)
+  assert.match((await visit('/api/plain')).text, /index\.mjs:1/)
 })
 
 test('a line of the log has the id of its request', async (t) => {

@@ -61,7 +61,7 @@ for (const [form, settings] of Object.entries(FORMS))
     assert.equal((await ask('/page.txt?do=body')).text, 'the page')
 
     const rewritten = await ask('/page.txt?do=rewrite')
-    assert.equal(JSON.parse(rewritten.text).url, '/api/echo?rewritten=1')
+    assert.equal(JSON.parse(rewritten.text).url, '/page.txt?rewritten=1')
     assert.equal(rewritten.headers['x-vercel-id'], JSON.parse(rewritten.text).headers['x-vercel-id'])
 
     const redirect = await ask('/page.txt?do=redirect')

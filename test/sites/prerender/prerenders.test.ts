@@ -64,6 +64,23 @@ test('a page is rendered once, without anything of its visitor, and then shown t
   assert.deepEqual([head.status, head.text, head.headers['x-vercel-cache']], [200, '', 'HIT'])
 })
 
+test('a page whose path has a space and letters of any script is rendered by its function', async (t) => {
+  const name = '日本 a'
+  const config = { type: 'Prerender', expiration: 600, allowQuery: [], bypassToken: TOKEN }
+  const contents = {
+    ...functionOf(name, PAGE),
+    [`functions/${name}.prerender-config.json`]: JSON.stringify(config),
+  }
+  const { visit } = await showFunctions(t, contents, { env: { CACHING: 's-maxage=600' } })
+  const page = await visit(encodeURI(`/${name}`))
+  assert.equal(page.status, 200, page.text)
+  assert.match(page.text, /^page 1 cookie none \/%E6%97%A5%E6%9C%AC%20a x/)
+  assert.deepEqual(
+    [page.headers['x-matched-path'], page.headers['x-vercel-cache']],
+    ['/%E6%97%A5%E6%9C%AC%20a', 'MISS'],
+  )
+})
+
 test('the file of the output is the first page, and is renewed behind its visitor', async (t) => {
   const { see } = await show(
     t,

@@ -77,6 +77,26 @@ const FACTS: Fact[] = [
     ],
   },
   {
+    name: 'slashes in a row are one: those who read are redirected, and rules and functions see single ones',
+    config: {
+      routes: [
+        { src: '/admin/.*', mitigate: { action: 'deny' } },
+        { src: '/form', dest: '/f' },
+      ],
+    },
+    has: { files: ['a/b.txt', 'admin/x'], functions: ['f'] },
+    asks: [
+      ['GET //a///b.txt?x=//1', 'redirect 308 /a/b.txt?x=//1'],
+      ['HEAD /a/b.txt//', 'redirect 308 /a/b.txt/'],
+      ['GET //other.example//', 'redirect 308 /other.example/'],
+      ['GET //', 'redirect 308 /'],
+      ['GET /\\other.example//', 'redirect 308 /other.example/'],
+      ['POST //form', 'function f'],
+      ['POST //admin//x', 'error 403 DENIED'],
+      ['GET /a%2F%2Fb.txt', 'error 404 NOT_FOUND'],
+    ],
+  },
+  {
     name: 'other characters stay escaped for rules, and names with them are found',
     config: {
       routes: [
@@ -118,6 +138,8 @@ const FACTS: Fact[] = [
         { src: '/Exact', dest: '/hit', caseSensitive: true },
         { src: '/(?P<name>[a-z]+)-p', dest: '/$name' },
         { src: '^\\/esc$', dest: 'hit' },
+        { src: 'bare/(.*)', dest: 'hit' },
+        { src: '^built$', dest: 'hit' },
       ],
     },
     has: { files: ['hit'] },
@@ -130,6 +152,9 @@ const FACTS: Fact[] = [
       ['GET /Exact', 'file 200 /hit'],
       ['GET /hit-p', 'file 200 /hit'],
       ['GET /esc', 'file 200 /hit'],
+      ['GET /bare/x', 'file 200 /hit'],
+      ['GET /before/bare/x', 'error 404 NOT_FOUND'],
+      ['GET /built', 'file 200 /hit'],
     ],
   },
   {
@@ -253,6 +278,9 @@ const FACTS: Fact[] = [
         { src: '/with-dest', dest: '/not-a-redirect', headers: { location: '/x' } },
         { src: '/set-before/(.*)', headers: { location: '/y' }, continue: true, status: 200 },
         { src: '/set-before/(.*)', headers: { 'x-a': 'b' } },
+        { src: '/moved/(.*)', status: 301, dest: '/not-a-redirect?of=$1' },
+        { src: '/moved-far', status: 308, dest: 'https://other.example/y' },
+        { src: '/moved-both', status: 302, dest: '/not-a-redirect', headers: { location: '/z' } },
       ],
     },
     has: { files: ['not-a-redirect', 'other-header', 'set-before/1'] },
@@ -270,6 +298,9 @@ const FACTS: Fact[] = [
       ['GET /other-header', 'file 200 /other-header', { sets: { 'x-a': 'b' } }],
       ['GET /with-dest', 'file 200 /not-a-redirect', { sets: { location: '/x' } }],
       ['GET /set-before/1', 'file 200 /set-before/1', { sets: { location: '/y', 'x-a': 'b' } }],
+      ['GET /moved/1', 'redirect 301 /not-a-redirect?of=1'],
+      ['GET /moved-far?a=1', 'redirect 308 https://other.example/y?a=1'],
+      ['GET /moved-both', 'redirect 302 /z'],
     ],
   },
   {
@@ -340,6 +371,27 @@ const FACTS: Fact[] = [
       ['GET /maybe', 'file 200 /maybe'],
       ['GET /maybe-not', 'file 404 /maybe-not'],
       ['GET /soft', 'file 200 /soft'],
+    ],
+  },
+  {
+    name: 'a rule without a destination answers its status below 300, such as a preflight, where the path has no output',
+    config: {
+      routes: [
+        { src: '/(.*)', headers: { 'access-control-allow-origin': '*' }, continue: true },
+        { src: '/(.*)', status: 204, methods: ['OPTIONS'] },
+        { src: '/users/(.*)', dest: '/api/user?id=$1' },
+        { handle: 'filesystem' },
+        { src: '/late', status: 200 },
+        { src: '/(.*)', dest: '/render' },
+      ],
+    },
+    has: { functions: ['api/user', 'render'] },
+    asks: [
+      ['OPTIONS /users/1', 'status 204', { sets: { 'access-control-allow-origin': '*' } }],
+      ['GET /users/1', 'function api/user ?id=1'],
+      ['OPTIONS /api/user', 'function 204 api/user'],
+      ['GET /late', 'status 200'],
+      ['GET /late/1', 'function render'],
     ],
   },
   {
@@ -511,6 +563,38 @@ const FACTS: Fact[] = [
     ],
   },
   {
+    name: 'languages with domains: a visitor who is at the one of their language stays',
+    config: {
+      wildcard: [
+        { domain: 'site.se', value: '/sv' },
+        { domain: 'site.example', value: '/it' },
+      ],
+      routes: [
+        { src: '^/(?!(?:it|sv|sv-FI)(?:/.*|$))$', dest: '$wildcard', continue: true },
+        { src: '^/(?!(?:it|sv|sv-FI)(?:/.*|$))(.*)$', dest: '$wildcard/$1', continue: true },
+        {
+          src: '^//?(?:it|sv|sv-FI)?/?$',
+          locale: {
+            redirect: { it: 'https://site.example/', sv: 'https://site.se/', 'sv-FI': 'https://site.se/sv-FI' },
+          },
+          continue: true,
+        },
+        { src: '/', locale: { redirect: { it: '/', sv: '/sv', 'sv-FI': '/sv-FI' } }, continue: true },
+      ],
+    },
+    has: { files: ['it/index', 'sv/index', 'sv-FI/index'] },
+    asks: [
+      ['GET /', 'file 200 /sv/index', { host: 'site.se', headers: { 'accept-language': 'sv' } }],
+      ['GET /', 'file 200 /sv/index', { host: 'Site.SE:8443', headers: { 'accept-language': 'sv' } }],
+      ['GET /sv-FI', 'file 200 /sv-FI/index', { host: 'site.se', headers: { 'accept-language': 'sv-FI' } }],
+      ['GET /sv-FI/', 'file 200 /sv-FI/index', { host: 'site.se', headers: { 'accept-language': 'sv-FI' } }],
+      ['GET /sv', 'redirect 307 https://site.se/', { host: 'site.se', headers: { 'accept-language': 'sv' } }],
+      ['GET /', 'redirect 307 https://site.se/', { headers: { 'accept-language': 'sv' } }],
+      ['GET /', 'redirect 307 https://site.example/', { host: 'site.se', headers: { 'accept-language': 'it' } }],
+      ['GET /', 'file 200 /it/index', { headers: { 'accept-language': 'it' } }],
+    ],
+  },
+  {
     name: 'domains with a value of their own',
     config: { routes: [{ src: '/(.*)', dest: '$wildcard/$1' }], wildcard: [{ domain: 'Site.ES', value: '/es' }] },
     has: { files: ['es/a', 'a'] },
@@ -534,6 +618,29 @@ const FACTS: Fact[] = [
     },
     has: { files: ['f'] },
     asks: [['GET /f', 'file 200 /f', { sets: { 'x-a': '2', 'x-b': 'of-f', 'x-i': 'first', 'x-hit': 'f' } }]],
+  },
+  {
+    name: 'headers of rules for hits and misses stay behind those of rules before them, but for important ones',
+    config: {
+      routes: [
+        { src: '/early', headers: { 'x-a': 'early' }, dest: '/p.html' },
+        { handle: 'filesystem' },
+        { src: '/([^/]+)', headers: { 'x-a': 'filesystem' }, dest: '/blog/$1', check: true },
+        { handle: 'miss' },
+        { src: '/blog/([^/]+)', headers: { 'x-a': 'miss', 'x-b': 'miss' }, dest: '/src/$1.html', check: true },
+        { handle: 'hit' },
+        { src: '/.*', headers: { 'x-a': 'hit', 'x-b': 'hit', 'x-c': 'hit' }, continue: true },
+        { src: '/.*', headers: { 'x-c': 'later hit' }, continue: true },
+        { src: '/src/i.html', headers: { 'x-a': 'important' }, continue: true, important: true },
+      ],
+    },
+    has: { files: ['p.html', 'src/b.html', 'src/i.html'] },
+    asks: [
+      ['GET /early', 'file 200 /p.html', { sets: { 'x-a': 'early', 'x-b': 'hit', 'x-c': 'later hit' } }],
+      ['GET /b', 'file 200 /src/b.html', { sets: { 'x-a': 'filesystem', 'x-b': 'miss', 'x-c': 'later hit' } }],
+      ['GET /blog/b', 'file 200 /src/b.html', { sets: { 'x-a': 'miss', 'x-b': 'miss' } }],
+      ['GET /i', 'file 200 /src/i.html', { sets: { 'x-a': 'important', 'x-b': 'miss' } }],
+    ],
   },
   {
     name: 'errors: the rule of the status, else the file of the status',
@@ -639,9 +746,15 @@ test('a function is asked with the path of the visitor, and a transform gives it
       { handle: 'filesystem' },
       { src: '/app/(.*)', dest: '/', transforms: [{ type: 'request.path', op: 'set', args: '/$1' }] },
       { src: '/plain/(.*)', dest: '/?all=$1' },
+      { src: '/hit', dest: '/in-hit' },
+      { handle: 'hit' },
+      { src: '/in-(.*)', transforms: [{ type: 'request.path', op: 'set', args: '/of-$1' }] },
     ],
   }
-  const site = await siteOf(config, { functions: ['index'] })
+  const site = await siteOf(config, { functions: ['index', 'in-hit'] })
+  const hit = resolve(site, requestOf('GET /hit'))
+  assert.ok(hit.kind === 'function')
+  assert.equal(hit.invocation.path, '/of-hit')
   const asked = resolve(site, requestOf('GET /app/users/1?q=2'))
   assert.ok(asked.kind === 'function')
   assert.deepEqual(asked.invocation, {
@@ -684,6 +797,19 @@ test('a prerendered page is made for the concrete path with its suffix, not for 
   assert.deepEqual(concrete('GET /post/7'), ['/post/[id]', '/post/7', 'id=7'])
   assert.deepEqual(concrete('GET /post/7', { rsc: '1' }), ['/post/[id].rsc', '/post/7.rsc', 'id=7'])
   assert.deepEqual(concrete('GET /about'), ['/about', '/about', ''])
+})
+
+test('the name of an output is escaped where it is a path of a request: a function is asked by it', async () => {
+  const prerender = { type: 'Prerender', expiration: 60 }
+  const names = ['blog/日本 x', 'a?b#c', '😀', 'p%20q', '[id]']
+  const site = await siteOf({}, { prerenders: Object.fromEntries(names.map((name) => [name, prerender])) })
+  const asked = ['/blog/%E6%97%A5%E6%9C%AC%20x', '/a%3Fb%23c', '/%F0%9F%98%80', '/p%20q', '/[id]'].map((path) => {
+    const decision = resolve(site, requestOf(`GET ${path}`))
+    assert.ok(decision.kind === 'prerender', path)
+    assert.equal(decision.invocation.matchedPath, path)
+    return decision.invocation.concretePath === path
+  })
+  assert.deepEqual(asked, [true, true, true, true, true])
 })
 
 test('request headers that rules change reach the function; others are not repeated', async () => {

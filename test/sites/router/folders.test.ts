@@ -12,7 +12,7 @@ const FACTS: { name: string; config?: object; has: SiteFiles; asks: [line: strin
     asks: [
       ['GET /docs', 'folder /docs/ a.txt a/ b.txt é.txt'],
       ['GET /docs/', 'folder /docs/ a.txt a/ b.txt é.txt'],
-      ['GET /%64ocs//', 'folder /docs/ a.txt a/ b.txt é.txt'],
+      ['GET /%64ocs//', 'redirect 308 /docs/'],
       ['HEAD /docs/a?x=1', 'folder /docs/a/ x.txt y.txt'],
       ['GET /', 'folder / docs/ top.txt'],
       ['GET /docs/b.txt', 'file 200 /docs/b.txt'],

@@ -73,9 +73,30 @@ test('a rewrite replaces path and query; to another host it is a proxy; to no ad
   assert.equal(rewrite('https://other.example/x?y=1'), 'proxy https://other.example/x?y=1')
   assert.equal(rewrite('javascript:alert(1)'), 'error 502 ROUTER_EXTERNAL_TARGET_ERROR')
   assert.equal(rewrite('http://['), 'error 502 ROUTER_EXTERNAL_TARGET_ERROR')
-  const rewritten = ask(site, 'GET /other', { headers: [['x-middleware-rewrite', '/guarded/9']] })
+})
+
+test('behind a rewrite a function is asked with the path of the visitor, and with the query of the rewrite alone', async () => {
+  const site = await open()
+  const rewritten = ask(site, 'GET /other?q=1', { headers: [['x-middleware-rewrite', '/guarded/9?r=2']] })
   assert.ok(rewritten.kind === 'function')
-  assert.equal(rewritten.invocation.path, '/page')
+  const { path, matchedPath, search } = rewritten.invocation
+  assert.deepEqual([path, matchedPath, search], ['/other', '/page', '?r=2&id=9'])
+  const away = ask(site, 'GET /other?q=1', { headers: [['x-middleware-rewrite', 'https://other.example/x?y=1']] })
+  assert.ok(away.kind === 'proxy')
+  assert.deepEqual([away.url, away.request.search], ['https://other.example/x?y=1', ''])
+})
+
+test('an error status of a rewrite is that of what is found there; others do not count', async () => {
+  const site = await open()
+  const rewrite = (to: string, status: number) =>
+    ask(site, 'GET /other', { status, headers: [['x-middleware-rewrite', to]] })
+  assert.equal(lineOf(rewrite('/public', 503)), 'file 503 /public')
+  assert.equal(lineOf(rewrite('/guarded/9', 404)), 'function 404 page ?id=9')
+  assert.equal(lineOf(rewrite('/nowhere', 503)), 'error 404 NOT_FOUND')
+  for (const status of [200, 204, 307]) assert.equal(lineOf(rewrite('/public', status)), 'file 200 /public')
+  const away = rewrite('https://other.example/', 451)
+  assert.ok(away.kind === 'proxy')
+  assert.equal(away.status, 451)
 })
 
 test('overridden request headers: the list counts, and none of the message or of the platform can be changed', async () => {

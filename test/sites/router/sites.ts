@@ -58,7 +58,8 @@ export function lineOf(decision: Decision): string {
     case 'image':
       return `image ${pictureLine(decision.picture)}`
     case 'answer':
-      return `answer ${decision.status}`
+    case 'status':
+      return `${decision.kind} ${decision.status}`
     case 'error':
       return `error ${decision.status} ${decision.code}`
   }

@@ -54,6 +54,28 @@ test('a request names one host, by its header or by the whole URL that it asks f
   assert.match(refused, /x-vercel-error: BAD_REQUEST[\s\S]*The header Host should be the name of a site/)
 })
 
+test('a status of a rule is answered without a body, and its connection goes on; redirects are asked for again', async (t) => {
+  const routes = [
+    { src: '/.*', headers: { 'access-control-allow-origin': '*' }, continue: true },
+    { src: '/.*', status: 204, methods: ['OPTIONS'] },
+    { src: '/fine', status: 200 },
+    { src: '/old', status: 308, headers: { location: '/new' } },
+    { src: '/kept', status: 301, headers: { location: '/new', 'cache-control': 'max-age=60' } },
+  ]
+  const { origin, visit } = await showSite(t, { contents: PAGES, config: { routes } })
+  const lines = (method: string, path: string, more = '') =>
+    `${method} ${path} HTTP/1.1\r\nHost: ${SITE}\r\n${more}\r\n`
+  const heard = await sendRaw(t, origin, lines('OPTIONS', '/api/x') + lines('GET', '/a.txt', CLOSE))
+  const [preflight = '', file = ''] = heard.split(/(?=HTTP\/1\.1 200 )/)
+  assert.match(preflight, /^HTTP\/1\.1 204 [\s\S]*access-control-allow-origin: \*/)
+  assert.doesNotMatch(preflight, /content-length|transfer-encoding/i)
+  assert.match(file, /\r\n\r\na$/)
+  const fine = await visit(SITE, '/fine')
+  assert.deepEqual([fine.status, fine.text, fine.headers['content-length']], [200, '', '0'])
+  assert.equal((await visit(SITE, '/old')).headers['cache-control'], 'public, max-age=0, must-revalidate')
+  assert.equal((await visit(SITE, '/kept')).headers['cache-control'], 'max-age=60')
+})
+
 test('what is not HTTP, or has too long headers, is answered and ends the connection', async (t) => {
   const { raw, visit } = await openSite(t)
   assert.match(await raw('NOT HTTP\r\n\r\n'), /^HTTP\/1\.1 400 /)

@@ -372,7 +372,7 @@ test('no answer of a protected site may be kept by a cache that visitors share',
   for (const [path, said] of [
     ['/', 'private, max-age=0, must-revalidate'],
     ['/ruled', 'private, immutable'],
-    ['/away', 'private'],
+    ['/away', 'private, max-age=0, must-revalidate'],
     ['/to/', 'private'],
     ['/to/said', 'private, max-age=5'],
     ['/none', 'no-store'],
