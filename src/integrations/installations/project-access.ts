@@ -4,7 +4,7 @@ import { findInstallation, type InstallationWithIntegration } from '../../model/
 import { findProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { ProjectAccess } from './schema.ts'
-import { readSelection } from './selection.ts'
+import { addSelected, readSelection, selectAllBut } from './selection.ts'
 
 export type InstallationAndProject = InstallationWithIntegration & { project: Row<'project'> }
 
@@ -20,7 +20,7 @@ export async function showProjectAccess(ctx: Ctx, access: InstallationAndProject
 
 /**
  * Adds a project to an installation's selection or removes it. An installation with all projects gets a selection of the others. Emits an event only
- * for a change.
+ * for a change. Refuses: budget_used_up 409.
  */
 export async function setProjectAccess(
   ctx: Ctx,
@@ -31,9 +31,9 @@ export async function setProjectAccess(
   const { installation, project } = access
   const { id } = installation
   if (allowed) {
-    await ctx.db.insertInto('configuration_project').values({ configuration_id: id, project_id: project.id }).execute()
+    await addSelected(ctx.db, id, project.id)
   } else if (installation.project_selection === 'all') {
-    await selectAllBut(ctx, access)
+    await selectAllBut(ctx.db, id, project)
   } else {
     await ctx.db
       .deleteFrom('configuration_project')
@@ -63,18 +63,4 @@ async function sees(ctx: Ctx, { installation, project }: InstallationAndProject)
     .where('project_id', '=', project.id)
     .executeTakeFirst()
   return row !== undefined
-}
-
-async function selectAllBut(ctx: Ctx, { installation, project }: InstallationAndProject): Promise<void> {
-  await ctx.db
-    .insertInto('configuration_project')
-    .columns(['configuration_id', 'project_id'])
-    .expression((eb) =>
-      eb
-        .selectFrom('project')
-        .select([eb.cast<string>(eb.val(installation.id), 'text').as('configuration_id'), 'project.id'])
-        .where('project.account_id', '=', project.account_id)
-        .where('project.id', '!=', project.id),
-    )
-    .execute()
 }
