@@ -2,6 +2,7 @@
 import type { Ctx, Input, Params } from '../../context.ts'
 import { findInstallation, type InstallationWithIntegration } from '../../model/installation.ts'
 import { findProject } from '../../model/project.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { ProjectAccess } from './schema.ts'
 import { addSelected, readSelection, selectAllBut } from './selection.ts'
@@ -30,6 +31,7 @@ export async function setProjectAccess(
   if ((await sees(ctx, access)) === allowed) return { allowed }
   const { installation, project } = access
   const { id } = installation
+  await lockInstallationWrites(ctx.db, [id])
   if (allowed) {
     await addSelected(ctx.db, id, project.id)
   } else if (installation.project_selection === 'all') {
