@@ -122,7 +122,7 @@ export const v1DrainRoutes = [
     load: findDrain,
     run: listDrainDeliveries,
     refuses: ['not_found'],
-    list: { rows: 100, rowBytes: 32 * 1024 },
+    list: { rows: 100, rowBytes: 512 * 1024 },
     status: 200,
     reply: DeliveryList,
   }),
