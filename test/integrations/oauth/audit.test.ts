@@ -23,7 +23,7 @@ onBothEngines('what a client asks leaves no entry, and a token that it ends leav
   const { app, token } = await seedInstallation(world)
   const before = await typesIn(world)
   for (const asked of [token, 'unknown'])
-    assert.equal((await ask(world, app, 'introspect', asked)).body.active, asked === token)
+    assert.deepEqual((await ask(world, app, 'introspect', asked)).text.includes('"active":true'), asked === token)
   assert.equal((await ask(world, app, 'revoke', 'unknown')).status, 200)
   assert.deepEqual(await typesIn(world), before)
   for (let times = 0; times < 2; times++) assert.equal((await ask(world, app, 'revoke', token)).status, 200)

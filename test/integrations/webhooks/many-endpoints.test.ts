@@ -4,18 +4,16 @@ import { addRows } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
-const TABLES = {
-  webhook: { path: '/v1/webhooks', body: { url: 'https://hooks.example.com', events: ['project.created'] } },
-  log_drain: {
-    path: '/v1/log-drains',
-    body: { url: 'https://hooks.example.com', deliveryFormat: 'json', sources: ['build'] },
-  },
-} as const
+type Table = 'webhook' | 'log_drain'
 
-for (const [table, { path, body }] of Object.entries(TABLES) as [
-  keyof typeof TABLES,
-  { path: '/v1'; body: object },
-][]) {
+const URL = 'https://hooks.example.com'
+const NEW: Record<Table, [path: `/v1/${string}`, body: object]> = {
+  webhook: ['/v1/webhooks', { url: URL, events: ['project.created'] }],
+  log_drain: ['/v1/log-drains', { url: URL, deliveryFormat: 'json', sources: ['build'] }],
+}
+
+for (const table of ['webhook', 'log_drain'] as const) {
+  const [path, body] = NEW[table]
   onBothEngines(
     `a list of ${table} shows the newest 1,000, and each of account and installation has 20`,
     async (world) => {
@@ -44,7 +42,7 @@ for (const [table, { path, body }] of Object.entries(TABLES) as [
 }
 
 /** Writes an endpoint `count` more times, each as one of another installation. */
-async function multiply(world: World, table: keyof typeof TABLES, id: string, count: number): Promise<void> {
+async function multiply(world: World, table: Table, id: string, count: number): Promise<void> {
   const first = await world.deps.db.read.selectFrom(table).selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const more = Array.from({ length: count }, (_, at) => {
     return { ...first, id: `${id}${at}`, configuration_id: `icfg_${at}`, created_stamp: world.deps.clock.stamp() }
