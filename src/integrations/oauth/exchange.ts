@@ -18,8 +18,8 @@ type Exchange = Input<unknown, Static<typeof ExchangeForm>>
 
 /**
  * Authenticates the client and revokes the token of a replayed code (RFC 6749, 4.1.2). Runs before the transaction, because the revocation must
- * survive the refusal. A request from before the code was used only lost a race and revokes nothing; neither does one whose token has ended. Refuses
- * as `exchangeCode` does.
+ * survive the refusal. A request from before the code was used only lost a race and revokes nothing; neither does one whose token has ended.
+ * Refuses as `exchangeCode` does.
  */
 export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
   // Arrival time: the request may have waited while another one used the code.

@@ -51,7 +51,7 @@ export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | '
   }
 }
 
-/** The head of a stream goes before its first line, which may come much later. A HEAD has only that, so nobody would read the stream. */
+/** The head of a stream goes before its first line, which may come much later. A HEAD has only that, so no client would read the stream. */
 export function beginStream(
   { raw: { method } }: Pick<Request, 'raw'>,
   { raw }: Pick<Reply, 'raw'>,

@@ -1,7 +1,7 @@
 /** An end of what an installation may do waits for its writes in flight, and lets none begin before it stands. PostgreSQL: on SQLite writes run one after another anyway. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openLockHolder } from '../../support/advisory-lock.ts'
+import { openLockHolder } from '../../support/stores/advisory-lock.ts'
 import { openWorld, type World } from '../../support/world.ts'
 import {
   type App,
@@ -78,7 +78,7 @@ const CHANGES: Record<string, (setting: Setting) => Promise<{ status: number; te
     const confirm = `${configurationOf(installationId)}/confirm?teamId=${teamOf(world)}` as const
     return world.call.try('POST', confirm, { scopes: ['read:team'] })
   },
-  'another owner takes it over': ({ world, installationId }) =>
+  'another owner takes ownership of it': ({ world, installationId }) =>
     world.call.try('POST', `${configurationOf(installationId)}/transfer-ownership?teamId=${teamOf(world)}`),
 }
 

@@ -30,8 +30,8 @@ onBothEngines('what could not be written is written later, and no later hour goe
   const lastSeen = createLastSeen()
   const hour = 400_000 * HOUR_MS
   lastSeen.record('tok_here', hour)
-  const failing = { ...deps.db, write: () => Promise.reject(new Error('the database is away')) }
-  await assert.rejects(writeLastSeen({ db: failing, lastSeen }), /is away/)
+  const failing = { ...deps.db, write: () => Promise.reject(new Error('the database is unavailable')) }
+  await assert.rejects(writeLastSeen({ db: failing, lastSeen }), /is unavailable/)
   const at = async () => {
     await writeLastSeen({ db: deps.db, lastSeen })
     const row = await deps.db.read.selectFrom('seen').select('at').where('id', '=', 'tok_here').executeTakeFirst()

@@ -1,8 +1,8 @@
 /** Forms of a member cannot keep an owner from removing them, and nothing of them is committed behind the removal. docs/decisions/0087. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openLockHolder } from '../../support/advisory-lock.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { openLockHolder } from '../../support/stores/advisory-lock.ts'
 import { openWorld } from '../../support/world.ts'
 import { seedIntegration } from '../../support/worlds/integration-world.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import { eventually } from './eventually.ts'
-import type { World } from './world.ts'
+import { eventually } from '../eventually.ts'
+import type { World } from '../world.ts'
 
 const WAITS =
   "select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())"
