@@ -72,7 +72,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   domain_turn: because('an account has one'),
   released_proof: because('an account has one for each apex that it verified by DNS, for 30 days'),
   integration_secret: because('an integration has two: integrations/integrations/secrets.ts'),
-  configuration_project: because('an installation has one for each project of its account'),
+  configuration_project: because('an installation has 10,000: integrations/installations/selection.ts'),
   webhook: because('an account has 20, and each installation and integration: integrations/webhooks/rules.ts'),
   log_drain: because('an account has 20, and each installation: integrations/webhooks/rules.ts'),
   authorization_code: BRIEF,

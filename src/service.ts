@@ -18,7 +18,7 @@ import { type Edge, openEdge } from './operations/edge/listener.ts'
 import { openCredentials, type StartCredentials } from './operations/operator/bootstrap.ts'
 import { startGauges } from './operations/operator/gauges.ts'
 import { createProbes } from './operations/operator/probes.ts'
-import { createLastSeen, startLastSeen } from './platform/access/last-seen.ts'
+import { createLastSeen, LAST_SEEN_MS, writeLastSeen } from './platform/access/last-seen.ts'
 import { openAdapters } from './platform/adapters/adapters.ts'
 import { createClock } from './platform/base/clock.ts'
 import { fingerprint } from './platform/base/ids.ts'
@@ -221,7 +221,7 @@ function startBackground(deps: Deps): () => Promise<void> {
   if (drill)
     deps.log.warn('BERTH_DRILL is on: this instance sends no deliveries or email, and runs no checks or backups')
   const workers = timers ? [startTimers, ...(drill ? [] : outward)] : []
-  const stops = [startGauges, startLastSeen, ...workers].map((begin) => begin(deps))
+  const stops = [startGauges, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))
 }
 
@@ -230,6 +230,7 @@ function startWriters(deps: Deps, writeFailures: () => Promise<void>): () => Pro
   const stops = [
     startWriteBehind(deps, 'the count of failures', writeFailures),
     startWriteBehind(deps, 'who was given clear values', deps.secretReads.write),
+    startWriteBehind(deps, 'who was last seen', () => writeLastSeen(deps), LAST_SEEN_MS),
   ]
   return async () => {
     await Promise.all(stops.map((stop) => stop()))

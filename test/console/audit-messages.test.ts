@@ -23,7 +23,7 @@ function kindsBeside(): string[] {
 }
 
 /** Operations that were removed. Their lines stay in the logs. */
-const OF_EARLIER_VERSIONS = ['deleteAliasAsCli', 'assignAliasAsCli', 'deleteDeploymentAsCli']
+const OF_EARLIER_VERSIONS = ['deleteAliasAsCli', 'assignAliasAsCli', 'deleteDeploymentAsCli', 'introspectToken']
 
 test('no page says "since … ago"', () => {
   const sources = globSync('src/{console,pages,consent}/**/*.ts', { cwd: root })

@@ -108,7 +108,13 @@ function nothing(): Html {
 function card(account: OwnAccount, one: Configuration, now: number): Html {
   return html`<li class="card in stack"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${toSingleLine(one.integration.name)}</a></h2>
 <p>${stateOf(one)}</p>
-<p class="soft small">${one.projects === undefined ? 'All projects' : countOf(one.projects.length, 'project')} · installed ${relativeTime(one.createdAt, now)}</p></li>`
+<p class="soft small">${projectsShown(one)} · installed ${relativeTime(one.createdAt, now)}</p></li>`
+}
+
+/** A list has no long selections. */
+function projectsShown({ projectSelection, projects }: Configuration): string {
+  if (projectSelection === 'all') return 'All projects'
+  return projects === undefined ? 'Many projects' : countOf(projects.length, 'project')
 }
 
 function stateOf({ disabledAt, pendingScopes, completedAt }: Configuration): Html {

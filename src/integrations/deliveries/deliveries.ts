@@ -22,6 +22,8 @@ import { bodyOf } from './endpoint.ts'
 import { LEASE_MS } from './queue.ts'
 
 const RETENTION_MS = 30 * 86_400_000
+/** A delivery with this many is not resent: each is kept, and a list reads all of them. */
+export const MAX_ATTEMPTS = 50
 
 /**
  * Lists deliveries with their attempts, newest first. No index has the status, so a filter searches the next SCAN_LIMIT deliveries and `next`
@@ -158,7 +160,7 @@ async function requestOf({ db, caller }: Ctx, row: Row<'delivery'>): Promise<str
 
 /**
  * Resends a delivery, or sends a pending one now. It keeps its `webhook-id` and its place in the retry schedule, and gets a new signature. Refuses:
- * not_replayable 409 (endpoint deleted, disabled or on hold; log lines no longer stored; in flight or on hold).
+ * not_replayable 409 (endpoint deleted, disabled or on hold; log lines no longer stored; in flight or on hold; MAX_ATTEMPTS).
  */
 export async function replayDelivery(
   ctx: OperatorCtx,
@@ -174,6 +176,8 @@ export async function replayDelivery(
   mustBeSendable(endpoint)
   if (row.event_id === null && row.body === null)
     refuse('not_replayable', 'The content of this delivery is no longer stored.')
+  if (row.attempts >= MAX_ATTEMPTS)
+    refuse('not_replayable', `The delivery was attempted ${row.attempts} times and is not sent again.`)
   const again = await ctx.db
     .updateTable('delivery')
     .set({ status: 'pending', due_at: ctx.now, done_at: null })

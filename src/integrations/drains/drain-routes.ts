@@ -1,4 +1,5 @@
 import { route } from '../../platform/http/route.ts'
+import { MAX_LISTED_ENDPOINTS } from '../webhooks/rules.ts'
 import { Delivery, DeliveryList, ListDeliveriesOfQuery } from '../webhooks/schema.ts'
 import { findDrainDelivery, listDrainDeliveries, retryDrainDelivery } from './drain-deliveries.ts'
 import {
@@ -43,7 +44,7 @@ export const v1DrainRoutes = [
     query: ListDrainsQuery,
     ignores: { query: { includeMetadata: 'Berth has no further metadata' } },
     run: listDrains,
-    list: { rows: 20, rowBytes: 32 * 1024 },
+    list: { rows: MAX_LISTED_ENDPOINTS, rowBytes: 32 * 1024 },
     status: 200,
     reply: DrainList,
   }),
@@ -122,7 +123,7 @@ export const v1DrainRoutes = [
     load: findDrain,
     run: listDrainDeliveries,
     refuses: ['not_found'],
-    list: { rows: 100, rowBytes: 32 * 1024 },
+    list: { rows: 100, rowBytes: 512 * 1024 },
     status: 200,
     reply: DeliveryList,
   }),

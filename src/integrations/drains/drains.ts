@@ -1,6 +1,7 @@
 /** Log drains by `/v1/drains`, for newer clients. docs/webhooks.md: Log drains. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 import { validateProjects } from '../webhooks/rules.ts'
@@ -51,8 +52,7 @@ export async function listDrains(
   _: undefined,
   { query: { projectId } }: Input<Static<typeof ListDrainsQuery>>,
 ): Promise<Static<typeof DrainList>> {
-  const known = await listVisibleDrains(ctx)
-  const drains = await Promise.all(known.map((row) => getDrain(ctx, row)))
+  const drains = await mapInSlices(await listVisibleDrains(ctx), (row) => getDrain(ctx, row))
   return {
     drains: projectId === undefined ? drains : drains.filter((drain) => drain.projectIds?.includes(projectId) ?? true),
   }

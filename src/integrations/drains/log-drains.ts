@@ -1,6 +1,7 @@
 /** Log drains by the older paths `/v1/log-drains` and `/v2/integrations/log-drains`. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { mustBeEndpointUrl } from '../webhooks/rules.ts'
 import { parseHeaders } from './headers.ts'
 import { type DrainRow, type LogDrain, type LogDrainReply, type NewLogDrain, showLogDrain } from './schema.ts'
@@ -37,7 +38,7 @@ export function getLogDrain(_ctx: Ctx, row: DrainRow): Static<typeof LogDrainRep
 
 /** Lists the drains that are visible to the caller, newest first. */
 export async function listLogDrains(ctx: Ctx): Promise<LogDrain[]> {
-  return (await listVisibleDrains(ctx)).map(showLogDrain)
+  return mapInSlices(await listVisibleDrains(ctx), showLogDrain)
 }
 
 /** Makes the caller, an OWNER, the owner of a drain, and resumes it if it was on hold. Refuses: bad_request 400, not_found 404. */

@@ -1,5 +1,6 @@
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
+import { MAX_LISTED_ENDPOINTS } from '../webhooks/rules.ts'
 import { v1DrainRoutes } from './drain-routes.ts'
 import { findAnyProject, ingestLines, readProjectBacklog } from './ingest.ts'
 import { createLogDrain, getLogDrain, listLogDrains, transferLogDrain } from './log-drains.ts'
@@ -24,7 +25,7 @@ const listing = {
   tag,
   needs: ['drain:read'],
   run: listLogDrains,
-  list: { rows: 20, rowBytes: 32 * 1024 },
+  list: { rows: MAX_LISTED_ENDPOINTS, rowBytes: 32 * 1024 },
   status: 200,
   reply: LogDrainList,
 } as const

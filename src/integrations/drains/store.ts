@@ -1,11 +1,12 @@
 /** Log drains of an account, for all families of paths. docs/spec/wire.md 6; docs/webhooks.md. */
+import { sql } from 'kysely'
 import type { Ctx, Params } from '../../context.ts'
 import { newId, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 import { transferEndpointOwnership } from '../webhooks/held.ts'
-import { canSeeEndpoint, MAX_ENDPOINTS, validateProjects } from '../webhooks/rules.ts'
+import { canSeeEndpoint, MAX_ENDPOINTS, MAX_LISTED_ENDPOINTS, validateProjects } from '../webhooks/rules.ts'
 import type { Sampling } from './drain-schema.ts'
 import { sealHeaders } from './headers.ts'
 import { type DrainEnvironment, type DrainRow, ENVIRONMENTS, type Source } from './schema.ts'
@@ -26,8 +27,7 @@ export type DrainSpec = {
 /** Inserts a log drain and returns it with its secret, generated if absent. Refuses: unknown_project 400, missing_permission 403, too_many_endpoints 400. */
 export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: DrainRow; secret: string }> {
   const projectIds = await validateProjects(ctx, spec.projectIds)
-  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.caller.installationId)
-  if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
+  await mustHaveRoom(ctx)
   const id = newId('ld')
   const secret = spec.secret ?? randomText(40)
   const box = await openSecretBoxToWrite(ctx, ctx.account.id)
@@ -57,6 +57,18 @@ export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: Dra
   return { row: await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirstOrThrow(), secret }
 }
 
+/** Refuses: too_many_endpoints 400, when the users of the account, or the calling installation, have MAX_ENDPOINTS drains. */
+async function mustHaveRoom({ db, account, caller: { installationId } }: Ctx): Promise<void> {
+  const own = await db
+    .selectFrom('log_drain')
+    .select('id')
+    .where('account_id', '=', account.id)
+    .where('configuration_id', installationId === null ? 'is' : '=', installationId)
+    .limit(sql.lit(MAX_ENDPOINTS))
+    .execute()
+  if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
+}
+
 function withIntegration(ctx: Ctx) {
   return ctx.db
     .selectFrom('log_drain')
@@ -74,9 +86,12 @@ export async function findDrain(ctx: Ctx, params: Params): Promise<DrainRow> {
   return row
 }
 
-/** Lists the drains that are visible to the caller, newest first. */
+/** Lists the newest drains that are visible to the caller, newest first. */
 export async function listVisibleDrains(ctx: Ctx): Promise<DrainRow[]> {
-  const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
+  const { installationId } = ctx.caller
+  let all = withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').limit(sql.lit(MAX_LISTED_ENDPOINTS))
+  if (installationId !== null) all = all.where('configuration_id', '=', installationId)
+  const rows = await all.execute()
   return rows.filter((row) => canSeeEndpoint(ctx, row))
 }
 

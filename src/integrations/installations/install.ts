@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/account.ts'
 import { type Installation, readInstallationOn } from '../../model/installation.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -31,6 +32,7 @@ export async function installIntegration(ctx: Acting, grant: InstallationRequest
   await mustBeInstaller(ctx, account, userId)
   if (projects !== 'all') await mustBeProjects(ctx, account.id, projects)
   const before = await readInstallationOn(ctx.db, integration.id, account.id)
+  if (before !== undefined) await lockInstallationWrites(ctx.db, [before.id])
   const id = await upsertInstallation(ctx, grant)
   if (before !== undefined && pendingScopes(integration, before).length > 0) {
     emitScopesConfirmed(ctx, { id, scopes: scopesOf(integration) }, account)

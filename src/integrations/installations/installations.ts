@@ -13,12 +13,12 @@ import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagina
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import type { Configuration, ConfigurationsQuery, InstallationsOf, InstallationsOfQuery } from './schema.ts'
 import { pendingScopes } from './scope-change.ts'
-import { readVisibleSelections } from './selection.ts'
+import { MAX_LISTED_PROJECTS, readVisibleSelections } from './selection.ts'
 
 /** The limit per list. An account has one installation per integration. */
 const MAX_LISTED = 1000
 
-/** Lists the installations on the account, newest first. An installation sees only itself. */
+/** Lists the installations on the account, newest first, without long selections. An installation sees only itself. */
 export async function listInstallations(
   ctx: Ctx,
   _: undefined,
@@ -37,7 +37,7 @@ export async function listInstallations(
     )
   }
   const rows = await select.orderBy('created_stamp', 'desc').limit(MAX_LISTED).execute()
-  const selections = await readVisibleSelections(ctx, rows)
+  const selections = await readVisibleSelections(ctx, rows, MAX_LISTED_PROJECTS)
   return (await withIntegrations(ctx.db, rows)).map((installation) => showFound(ctx, installation, selections))
 }
 

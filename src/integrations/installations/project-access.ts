@@ -2,9 +2,10 @@
 import type { Ctx, Input, Params } from '../../context.ts'
 import { findInstallation, type InstallationWithIntegration } from '../../model/installation.ts'
 import { findProject } from '../../model/project.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { ProjectAccess } from './schema.ts'
-import { readSelection } from './selection.ts'
+import { addSelected, readSelection, selectAllBut } from './selection.ts'
 
 export type InstallationAndProject = InstallationWithIntegration & { project: Row<'project'> }
 
@@ -20,7 +21,7 @@ export async function showProjectAccess(ctx: Ctx, access: InstallationAndProject
 
 /**
  * Adds a project to an installation's selection or removes it. An installation with all projects gets a selection of the others. Emits an event only
- * for a change.
+ * for a change. Refuses: budget_used_up 409.
  */
 export async function setProjectAccess(
   ctx: Ctx,
@@ -30,10 +31,11 @@ export async function setProjectAccess(
   if ((await sees(ctx, access)) === allowed) return { allowed }
   const { installation, project } = access
   const { id } = installation
+  await lockInstallationWrites(ctx.db, [id])
   if (allowed) {
-    await ctx.db.insertInto('configuration_project').values({ configuration_id: id, project_id: project.id }).execute()
+    await addSelected(ctx.db, id, project.id)
   } else if (installation.project_selection === 'all') {
-    await selectAllBut(ctx, access)
+    await selectAllBut(ctx.db, id, project)
   } else {
     await ctx.db
       .deleteFrom('configuration_project')
@@ -63,18 +65,4 @@ async function sees(ctx: Ctx, { installation, project }: InstallationAndProject)
     .where('project_id', '=', project.id)
     .executeTakeFirst()
   return row !== undefined
-}
-
-async function selectAllBut(ctx: Ctx, { installation, project }: InstallationAndProject): Promise<void> {
-  await ctx.db
-    .insertInto('configuration_project')
-    .columns(['configuration_id', 'project_id'])
-    .expression((eb) =>
-      eb
-        .selectFrom('project')
-        .select([eb.cast<string>(eb.val(installation.id), 'text').as('configuration_id'), 'project.id'])
-        .where('project.account_id', '=', project.account_id)
-        .where('project.id', '!=', project.id),
-    )
-    .execute()
 }

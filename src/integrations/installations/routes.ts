@@ -124,7 +124,7 @@ export const installationRoutes = [
     guards: [notLimitedToProjects],
     run: setProjectAccess,
     emits: ['integration-configuration.permission-upgraded'],
-    refuses: ['not_found'],
+    refuses: ['not_found', 'budget_used_up'],
     status: 200,
     reply: ProjectAccess,
   }),

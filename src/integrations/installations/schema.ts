@@ -17,7 +17,7 @@ export const Configuration = Type.Object(
     pendingScopes: Type.Array(Type.String(), {
       description: 'pending scopes: requested beyond the granted ones, at the level they would have',
     }),
-    projects: Type.Optional(Type.Array(Type.String(), { description: 'absent: all' })),
+    projects: Type.Optional(Type.Array(Type.String(), { description: 'absent: all; in a list also more than 1,000' })),
     projectSelection: OneOf('all', 'selected'),
     source: OneOf('marketplace', 'deploy-button', 'external'),
     installationType: OneOf('marketplace', 'external'),

@@ -68,6 +68,7 @@ export async function confirmScopes(
     refuse('scopes_changed', message, { pendingScopes: pending })
   }
   const scopes = normalizeScopes([...granted, ...pending])
+  await lockInstallationWrites(ctx.db, [id])
   const columns = { scopes_json: JSON.stringify(scopes), updated_at: ctx.now }
   await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
   emitScopesConfirmed(ctx, { id, scopes }, await ownerOf(ctx, installation.account_id))

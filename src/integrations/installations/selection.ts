@@ -1,12 +1,19 @@
 /** The selected projects of an installation. docs/spec/decisions.md: Accounts, actors, permissions. */
 
+import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
-import { chunks } from '../../platform/db/chunks.ts'
+import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
 
 type Selecting = Pick<Installation, 'id' | 'project_selection'>
+
+/** Most selected projects. Each request of the installation and each event about it has all of them. */
+export const MAX_SELECTED = 10_000
+/** Selected projects of an installation in a list; a longer selection is left out. */
+export const MAX_LISTED_PROJECTS = 1000
 
 /** Returns an installation for its events: its id and selected projects. */
 export async function selectionPayload(db: Queries, { id, project_selection }: Selecting) {
@@ -23,32 +30,80 @@ export async function readSelection(db: Queries, installationId: string, limit?:
   return rows.map((row) => row.project_id).sort()
 }
 
-/** Returns the selected projects that the caller sees, by installation. A project-limited token gets no ids of other projects. */
+/**
+ * Returns the selected projects that the caller sees, by installation, without selections of more than `max`. A project-limited token gets no ids of
+ * other projects.
+ */
 export async function readVisibleSelections(
   ctx: Ctx,
   installations: readonly Selecting[],
+  max = Number.MAX_SAFE_INTEGER - 1,
 ): Promise<Map<string, string[]>> {
   const selections = new Map<string, string[]>()
-  for (const { id, project_selection } of installations) if (project_selection === 'selected') selections.set(id, [])
-  for (const slice of chunks([...selections.keys()])) {
+  for (const { id, project_selection } of installations) {
+    if (project_selection === 'all') continue
     const rows = await ctx.db
       .selectFrom('configuration_project')
-      .selectAll()
-      .where('configuration_id', 'in', slice)
+      .select('project_id')
+      .where('configuration_id', '=', id)
       .orderBy('project_id')
+      .limit(max + 1)
       .execute()
-    for (const { configuration_id, project_id } of rows) {
-      if (canSeeProject(ctx.caller, project_id)) selections.get(configuration_id)!.push(project_id)
-    }
+    const ids = rows.map(({ project_id }) => project_id)
+    if (ids.length <= max)
+      selections.set(
+        id,
+        ids.filter((projectId) => canSeeProject(ctx.caller, projectId)),
+      )
+    await pauseWhenBusy()
   }
   return selections
 }
 
-/** Adds a project that an installation creates to its selection, so that the installation can see it. */
+/** Adds a project that an installation creates to its selection, so that the installation can see it. Refuses: budget_used_up 409. */
 export async function addToSelection({ db, caller }: Ctx, projectId: string): Promise<void> {
   if (caller.installationId === null || caller.projectIds === null) return
-  const joined = { configuration_id: caller.installationId, project_id: projectId }
+  await addSelected(db, caller.installationId, projectId)
+}
+
+/** Adds a project to a selection. Refuses: budget_used_up 409. */
+export async function addSelected(db: Queries, installationId: string, projectId: string): Promise<void> {
+  const joined = { configuration_id: installationId, project_id: projectId }
   await db.insertInto('configuration_project').values(joined).execute()
+  const behind = db
+    .selectFrom('configuration_project')
+    .select('project_id')
+    .where('configuration_id', '=', installationId)
+    .orderBy('project_id')
+  mustBeSelectable(await behind.offset(sql.lit(MAX_SELECTED)).limit(sql.lit(1)).executeTakeFirst())
+}
+
+/** Selects all projects of an account but one. Refuses: budget_used_up 409. */
+export async function selectAllBut(
+  db: Queries,
+  installationId: string,
+  project: { id: string; account_id: string },
+): Promise<void> {
+  const others = db
+    .selectFrom('project')
+    .where('project.account_id', '=', project.account_id)
+    .where('project.id', '!=', project.id)
+  const behind = others.select('project.id').offset(sql.lit(MAX_SELECTED)).limit(sql.lit(1))
+  mustBeSelectable(await behind.executeTakeFirst())
+  await db
+    .insertInto('configuration_project')
+    .columns(['configuration_id', 'project_id'])
+    .expression((eb) =>
+      others.select([eb.cast<string>(eb.val(installationId), 'text').as('configuration_id'), 'project.id']),
+    )
+    .execute()
+}
+
+/** `oneMore`: a project behind the greatest selection. */
+function mustBeSelectable(oneMore: unknown): void {
+  if (oneMore === undefined) return
+  const message = `An installation can have at most ${MAX_SELECTED.toLocaleString('en')} selected projects. Let it see all projects, or fewer.`
+  refuse('budget_used_up', message, { name: 'selected projects' })
 }
 
 /** Removes a deleted project from all selections and returns the installations that had it. An empty selection stays and sees no project. */

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { selectionPayload } from './selection.ts'
 
@@ -10,6 +11,7 @@ import { selectionPayload } from './selection.ts'
 export async function transferOwnership(ctx: Ctx, installation: Installation): Promise<void> {
   const { id, disabled_at, user_id: previousUserId } = installation
   if (previousUserId === ctx.caller.userId && disabled_at === null) return
+  await lockInstallationWrites(ctx.db, [id])
   const row = await ctx.db
     .updateTable('configuration')
     .set({

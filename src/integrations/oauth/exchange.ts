@@ -18,7 +18,8 @@ type Exchange = Input<unknown, Static<typeof ExchangeForm>>
 
 /**
  * Authenticates the client and revokes the token of a replayed code (RFC 6749, 4.1.2). Runs before the transaction, because the revocation must
- * survive the refusal. A request from before the code was used only lost a race and revokes nothing. Refuses as `exchangeCode` does.
+ * survive the refusal. A request from before the code was used only lost a race and revokes nothing; neither does one whose token has ended.
+ * Refuses as `exchangeCode` does.
  */
 export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
   // Arrival time: the request may have waited while another one used the code.
@@ -27,17 +28,25 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
   const used = await findRedeemedCode(ctx, integration.id, proofOf(input.body))
   if (used === undefined) return
   if (used.usedStamp > began) refuse('invalid_grant')
-  const { installationId } = used
-  await ctx.deps.db.write(async (db) => {
-    await abortInstallationWrites(db, installationId)
-    await db
-      .deleteFrom('token')
-      .where('id', '=', used.tokenId ?? '')
-      .execute()
-    await recordWrite({ ...ctx, db, stamp: ctx.deps.clock.stamp() }, [], 'endReplayedToken', installationId, [])
-  })
-  ctx.deps.log.warn({ installationId }, 'a code was used again; its token was revoked')
+  const { installationId, tokenId } = used
+  const token = ctx.db
+    .selectFrom('token')
+    .select('id')
+    .where('id', '=', tokenId ?? '')
+  if ((await token.executeTakeFirst()) !== undefined) await endReplayedToken(ctx, installationId, tokenId!)
   refuse('invalid_grant')
+}
+
+async function endReplayedToken(ctx: OperatorCtx, installationId: string, tokenId: string): Promise<void> {
+  const isEnded = await ctx.deps.db.write(async (db) => {
+    await abortInstallationWrites(db, installationId)
+    const ended = await db.deleteFrom('token').where('id', '=', tokenId).returning('id').executeTakeFirst()
+    // A client has no budget of entries, so a replay that ends nothing leaves none.
+    if (ended === undefined) return false
+    await recordWrite({ ...ctx, db, stamp: ctx.deps.clock.stamp() }, [], 'endReplayedToken', installationId, [])
+    return true
+  })
+  if (isEnded) ctx.deps.log.warn({ installationId }, 'a code was used again; its token was revoked')
 }
 
 /**

@@ -30,6 +30,7 @@ export const oauthRoutes = [
     tag,
     body: TokenForm,
     formBody: true,
+    reads: true,
     run: introspectToken,
     refuses: CLIENT_REFUSALS,
     status: 200,
@@ -45,6 +46,8 @@ export const oauthRoutes = [
     body: TokenForm,
     formBody: true,
     run: revokeClientToken,
+    // A client has no budget of entries, so what it ended alone leaves one.
+    auditAs: (ended: { id: string } | undefined) => (ended === undefined ? null : undefined),
     refuses: CLIENT_REFUSALS,
     status: 200,
     noStore: true,

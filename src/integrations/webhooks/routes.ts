@@ -1,5 +1,6 @@
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
+import { MAX_LISTED_ENDPOINTS } from './rules.ts'
 import { CreatedWebhook, ListWebhooksQuery, NewWebhook, PatchWebhook, Webhook, WebhookList } from './schema.ts'
 import {
   createWebhook,
@@ -38,7 +39,7 @@ export const webhookRoutes = [
     needs: ['webhook:read'],
     query: ListWebhooksQuery,
     run: listWebhooks,
-    list: { rows: 20, rowBytes: 32 * 1024 },
+    list: { rows: MAX_LISTED_ENDPOINTS, rowBytes: 32 * 1024 },
     status: 200,
     reply: WebhookList,
   }),

@@ -11,6 +11,8 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 
 /** Webhooks, and log drains, that the users of an account can register, and each installation on it. */
 export const MAX_ENDPOINTS = 20
+/** Most webhooks or log drains in a list, the newest. With those of many installations an account has more. */
+export const MAX_LISTED_ENDPOINTS = 1000
 
 /** Refuses: bad_request 400 for a URL that cannot be posted to. Host names are resolved at each delivery, because their addresses can change. */
 export function mustBeEndpointUrl(ctx: Pick<Ctx, 'deps'>, text: string, field = 'url'): void {

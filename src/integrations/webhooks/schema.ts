@@ -117,7 +117,7 @@ export const ReplayRange = Type.Object({
 })
 export const RangeReplayed = Type.Object({
   replayed: Type.Integer({ description: 'number of deliveries resent; at most 100' }),
-  next: Nullable(Type.Integer({ description: 'there are more: send it as `since`' })),
+  next: Nullable(Type.Integer({ description: 'there may be more: send it as `since`' })),
 })
 
 export const WebhookTested = Type.Object({

@@ -1,12 +1,21 @@
 /** Webhooks of an account. docs/spec/wire.md 3.8; docs/webhooks.md. */
+import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 import { transferEndpointOwnership } from './held.ts'
-import { canSeeEndpoint, MAX_ENDPOINTS, mustBeEndpointUrl, validateEvents, validateProjects } from './rules.ts'
+import {
+  canSeeEndpoint,
+  MAX_ENDPOINTS,
+  MAX_LISTED_ENDPOINTS,
+  mustBeEndpointUrl,
+  validateEvents,
+  validateProjects,
+} from './rules.ts'
 import {
   type CreatedWebhook,
   type ListWebhooksQuery,
@@ -58,20 +67,22 @@ export async function createWebhook(
 
 /** Refuses: too_many_endpoints 400, when the users of the account, or the calling installation, have MAX_ENDPOINTS webhooks. */
 async function mustHaveRoom(ctx: Ctx): Promise<void> {
-  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.caller.installationId)
+  const { installationId } = ctx.caller
+  const own = await webhooksOf(ctx)
+    .where('configuration_id', installationId === null ? 'is' : '=', installationId)
+    .limit(sql.lit(MAX_ENDPOINTS))
+    .execute()
   if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
 }
 
-/** The webhooks of the account, newest first, without those of its integrations. */
-async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
-  const rows = await ctx.db
+/** The webhooks of the account without those of its integrations. Found by the account: the expression keeps SQLite from the index of integrations. */
+function webhooksOf(ctx: Ctx) {
+  return ctx.db
     .selectFrom('webhook')
     .selectAll()
     .where('account_id', '=', ctx.account.id)
+    .where(sql`coalesce(integration_id, '')`, '=', '')
     .where('ended_at', 'is', null)
-    .orderBy('created_stamp', 'desc')
-    .execute()
-  return rows.filter((row) => row.integration_id === null)
 }
 
 /** Finds a webhook that is visible to the caller, except that of an integration. Refuses: not_found 404. */
@@ -112,14 +123,17 @@ export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): We
   return showWebhook(row, agent)
 }
 
-/** Lists the webhooks that are visible to the caller, newest first. `projectId`: only those that receive its events. */
+/** Lists the newest webhooks that are visible to the caller, newest first. `projectId`: only those that receive its events. */
 export async function listWebhooks(
   ctx: Ctx,
   _: undefined,
   { query, agent }: Input<Static<typeof ListWebhooksQuery>>,
 ): Promise<Webhook[]> {
-  const rows = await allOf(ctx)
-  const items = rows.filter((row) => canSeeEndpoint(ctx, row)).map((row) => showWebhook(row, agent))
+  const { installationId } = ctx.caller
+  let all = webhooksOf(ctx).orderBy('created_stamp', 'desc').limit(sql.lit(MAX_LISTED_ENDPOINTS))
+  if (installationId !== null) all = all.where('configuration_id', '=', installationId)
+  const visible = (await all.execute()).filter((row) => canSeeEndpoint(ctx, row))
+  const items = await mapInSlices(visible, (row) => showWebhook(row, agent))
   const { projectId } = query
   return projectId === undefined ? items : items.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
 }

@@ -1,10 +1,10 @@
 /** Times when users and tokens were last seen, to the hour. They are buffered and written once a minute, so that reads stay reads. Purged after a year. */
-import type { Logger } from 'pino'
 import { chunks } from '../db/chunks.ts'
 import type { Db, Queries } from '../db/db.ts'
 
 const HOUR_MS = 3_600_000
-const PERIOD_MS = 60_000
+/** How often every instance writes its own entries. */
+export const LAST_SEEN_MS = 60_000
 const RETENTION_MS = 365 * 24 * HOUR_MS
 /** Written entries to cache. Entries beyond it are written a second time. */
 const KNOWN = 20_000
@@ -14,6 +14,8 @@ export type LastSeen = {
   record(id: string, now: number): void
   /** Returns the entries to write and marks them as written. `at`: start of the hour, in ms. */
   drain(): { id: string; at: number }[]
+  /** Takes entries back that could not be written. */
+  restore(rows: readonly { id: string; at: number }[]): void
 }
 
 /** Creates an empty buffer. */
@@ -33,20 +35,34 @@ export function createLastSeen(): LastSeen {
       pending = new Map()
       return rows
     },
+    restore(rows) {
+      for (const { id, at } of rows) if (pending.size < KNOWN && !pending.has(id)) pending.set(id, at)
+    },
   }
 }
 
-/** Writes the buffered entries. */
+/** Writes the buffered entries, or throws and keeps them. A later hour of another instance stays. */
 export async function writeLastSeen({ db, lastSeen }: { db: Db; lastSeen: LastSeen }): Promise<void> {
-  for (const rows of chunks(lastSeen.drain())) {
-    await db.write((tx) =>
-      tx
-        .insertInto('seen')
-        .values(rows)
-        .onConflict((conflict) => conflict.column('id').doUpdateSet((eb) => ({ at: eb.ref('excluded.at') })))
-        .execute(),
-    )
+  const all = lastSeen.drain()
+  try {
+    for (const rows of chunks(all)) await db.write((tx) => upsert(tx, rows))
+  } catch (error) {
+    lastSeen.restore(all)
+    throw error
   }
+}
+
+async function upsert(db: Queries, rows: { id: string; at: number }[]): Promise<void> {
+  await db
+    .insertInto('seen')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet((eb) => ({ at: eb.ref('excluded.at') }))
+        .whereRef('seen.at', '<', 'excluded.at'),
+    )
+    .execute()
 }
 
 /** Sweep: purges last-seen times older than a year. Lists then show no time for them. */
@@ -60,20 +76,6 @@ export async function purgeLastSeen(ctx: { db: Queries; now: number }, limit: nu
   const ids = rows.map(({ id }) => id)
   if (ids.length > 0) await ctx.db.deleteFrom('seen').where('id', 'in', ids).execute()
   return ids.length
-}
-
-/** Starts to write once a minute; every instance writes its own entries. Returns the function that stops it. */
-export function startLastSeen(deps: { db: Db; lastSeen: LastSeen; log: Logger }): () => Promise<void> {
-  let running = Promise.resolve()
-  const timer = setInterval(() => {
-    running = running
-      .then(() => writeLastSeen(deps))
-      .catch((error) => deps.log.warn({ err: error }, 'last-seen times could not be written'))
-  }, PERIOD_MS).unref()
-  return async () => {
-    clearInterval(timer)
-    await running
-  }
 }
 
 /** `installationId`: null for a user. */

@@ -15,6 +15,12 @@ export function sharedUserWriteLock(userColumn: string) {
   return sql<{ held: unknown }>`(select pg_advisory_xact_lock_shared(${lineNumber(sql.ref(userColumn))}) as held)`
 }
 
+/** Takes the same lock as `sharedUserWriteLock`, for a write that authenticates its user another way. Call it before you lock the user's rows. */
+export async function shareUserWrites(db: Queries, userId: string): Promise<void> {
+  if (!db.isTransaction) return
+  await sql`select pg_advisory_xact_lock_shared(${lineNumber(sql.val(userId))})`.execute(db)
+}
+
 /**
  * Waits for the writes of this user in flight and blocks new ones until the commit. Call it before you revoke a token, remove a membership or lower a
  * role. SQLite runs writes one at a time anyway.

@@ -114,8 +114,9 @@ function guarded(post: PostOne): PostOne {
   }
 }
 
-/** A 5xx response to this message or its recipient. In the greeting or login it is a temporary server problem. */
+/** A 5xx response to this message or its recipient. To the greeting, login or sender it is a problem of the server or a setting. */
 function isForGood(error: unknown): boolean {
-  const { code, responseCode = 0 } = error as { code?: string; responseCode?: number }
+  const { code, command, responseCode = 0 } = error as { code?: string; command?: string; responseCode?: number }
+  if (command === 'MAIL FROM') return false
   return responseCode >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE')
 }

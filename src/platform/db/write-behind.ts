@@ -1,7 +1,7 @@
 /** Flushes buffered writes in the background, so that no request waits for them. */
 import type { Logger } from 'pino'
 
-/** The flush interval: a kill loses less than a second. */
+/** The usual flush interval: a kill loses less than a second. */
 const PERIOD_MS = 250
 const AFTER_FAILURE_MS = 1000
 /** How long a stop waits for an unresponsive database. */
@@ -15,6 +15,7 @@ export function startWriteBehind(
   { log }: { log: Pick<Logger, 'info' | 'warn'> },
   what: string,
   write: () => Promise<void>,
+  periodMs = PERIOD_MS,
 ): () => Promise<void> {
   let failing = false
   let running = Promise.resolve()
@@ -34,7 +35,7 @@ export function startWriteBehind(
       () => {
         running = run().then(schedule)
       },
-      failing ? AFTER_FAILURE_MS : PERIOD_MS,
+      failing ? AFTER_FAILURE_MS : periodMs,
     ).unref()
   }
   schedule()

@@ -9,7 +9,8 @@ import { endOfIteration } from '../base/event-loop.ts'
 import type { Queries } from '../db/db.ts'
 import { type Gates, runWhenAdmitted } from '../fairness/gate.ts'
 import { openStream } from '../fairness/streams.ts'
-import { countRequest, rejectIfExceeded } from '../limiter/limiter.ts'
+import { countRequest } from '../limiter/limiter.ts'
+import { spendWrite } from '../limiter/spending.ts'
 import { fieldsOf, recordWrite, subjectId } from '../outbox/outbox.ts'
 import { recordSecretRead } from '../outbox/secret-reads.ts'
 import { transact, type WriteContext } from '../outbox/transact.ts'
@@ -199,12 +200,12 @@ async function writeInTransaction(
     const resource = await loadResource(ctx, route, input)
     const answer = await route.run(ctx, resource, input, prepared)
     const spend = 'spend' in ctx ? ctx.spend : undefined
-    if (route.fileBody === undefined) {
+    const audited = route.auditAs?.(answer)
+    if (route.fileBody === undefined && audited !== null) {
       const named = subjectId(answer ?? resource, input)
-      const type = route.auditAs?.(answer) ?? route.operationId
+      const type = audited ?? route.operationId
       const eventBytes = await recordWrite(ctx, ctx.outgoing, type, named, fieldsOf(input.body))
-      rejectIfExceeded(await spend?.('audit-lines', 1), now, 'writes')
-      rejectIfExceeded(await spend?.('event-bytes', eventBytes), now, 'bytes of events')
+      if (spend !== undefined) await spendWrite(spend, eventBytes, now)
     }
     const bytes = serializeResponse(route, answer, request.url)
     await once?.store(tx, bytes, spend)

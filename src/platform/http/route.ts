@@ -63,8 +63,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** The route revokes access of users: tokens, memberships. platform/access/user-write-lock.ts. */
   revokesAccess?: true
   emits?: readonly EventName[]
-  /** Type of the audit entry, where an answer is of something else than the operation: a dry run changes nothing. */
-  auditAs?(answer: Static<R>): string | undefined
+  /** Type of the audit entry, where an answer is of something else than the operation: a dry run changes nothing. Null: none. */
+  auditAs?(answer: Static<R>): string | null | undefined
   /** Errors of `load` and `run`, in addition to those of guards and every route. */
   refuses?: readonly RefusalKey[]
   /** The timer to run right after the commit. */
@@ -176,13 +176,8 @@ const ON_AUTH: Record<Route['auth'], readonly RefusalKey[]> = {
   operator: ['operator_only', 'rate_limited'],
   client: ['rate_limited'],
 }
-const ON_WRITE: readonly RefusalKey[] = [
-  'busy',
-  'storage_full',
-  'payload_too_large',
-  'unsupported_media_type',
-  'overloaded',
-]
+const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full']
+const ON_BODY: readonly RefusalKey[] = ['payload_too_large', 'unsupported_media_type', 'overloaded']
 const ON_KEY: readonly RefusalKey[] = ['idempotency_key_reused', 'idempotency_key_in_use', 'idempotency_keys_used_up']
 
 /** Returns every error of a route. The OpenAPI document and tests are generated from it. */
@@ -192,6 +187,7 @@ export function refusalsOf(route: Route): RefusalKey[] {
     ...ON_AUTH[route.auth],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' || route.reads ? [] : ON_WRITE),
+    ...(route.method === 'GET' ? [] : ON_BODY),
     ...(acceptsIdempotencyKey(route) ? ON_KEY : []),
     ...(route.guards ?? []).flatMap((guard) => guard.refuses),
     ...(route.refuses ?? []),

@@ -1,6 +1,6 @@
 /** Consumption of one request, whose transaction may run several times. */
 import type { LimitName } from '../../limits.ts'
-import type { Limiter, LimitStatus } from './limiter.ts'
+import { type Limiter, type LimitStatus, rejectIfExceeded } from './limiter.ts'
 
 /** Consumed so far in all runs, by limit and owner. */
 export type Taken = Map<string, number>
@@ -21,4 +21,10 @@ export function createSpending(limits: Limiter, accountId: string, now: number, 
     if (!left?.exceeded) taken.set(key, sum)
     return left
   }
+}
+
+/** Counts the audit entry of a write, and the bytes of its events. Call it in the transaction. Refuses: rate_limited 429. */
+export async function spendWrite(spend: Spend, eventBytes: number, now: number): Promise<void> {
+  rejectIfExceeded(await spend('audit-lines', 1), now, 'writes')
+  rejectIfExceeded(await spend('event-bytes', eventBytes), now, 'bytes of events')
 }

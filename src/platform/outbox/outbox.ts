@@ -97,7 +97,7 @@ export async function writeEvents(
   for (const { type, payload, about, owner = account } of mergeVariableEvents(outgoing)) {
     if (owner === undefined) throw new Error(`the event ${type} has no account to receive it`)
     const team = { id: owner.kind === 'team' ? owner.id : null }
-    const user = { id: owner.id === account?.id ? (ctx.caller?.userId ?? null) : null }
+    const user = { id: owner.id === account?.id ? actingUser(ctx.caller) : null }
     const stamp = ctx.deps.clock.stamp()
     const text = JSON.stringify({ team, user, ...payload })
     await insertEvent(ctx.db, {
@@ -113,6 +113,11 @@ export async function writeEvents(
     bytes += text.length + DELIVERY_BYTES * (await fanOut(ctx, { type, about, owner, stamp }))
   }
   return bytes
+}
+
+/** Null for an installation: it acts alone, though it has an owner. */
+function actingUser(caller: Caller | undefined): string | null {
+  return caller === undefined || caller.installationId !== null ? null : caller.userId
 }
 
 /** Writes the events of `work` at once, so that current subscribers receive them, not those at the end of the operation. */

@@ -11,7 +11,7 @@ import { readParams } from '../http/parse-request.ts'
 import { readQuery, splitQuery } from '../http/query.ts'
 import { traceOf } from '../http/request-metrics.ts'
 import { isPrefixed } from '../http/route.ts'
-import { fieldsOf, recordWrite } from '../outbox/outbox.ts'
+import { recordForm } from '../outbox/record-form.ts'
 import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusals/refusal.ts'
 import { type BrowserRequest, type BrowserSession, readBrowserSession, whereOf } from './browser-session.ts'
@@ -181,6 +181,7 @@ async function write(asked: Asked, guest: BrowserSession): Promise<View> {
 async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInput): Promise<View> {
   const { deps, bridge, screen, request } = asked
   const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
+  const taken = new Map()
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // Read the session again, in case it ended while this request waited.
     const user = await findSessionUser(tx, guest.session, deps.clock.now())
@@ -190,7 +191,7 @@ async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInpu
     const ctx = { ...contextFor(deps, tx, { ...guest, user }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
     const { audit } = result
-    if (audit) await recordWrite(audit.by, outgoing, screen.name, audit.subjectId, audit.fields ?? fieldsOf(input.form))
+    if (audit) await recordForm(outgoing, screen.name, input.form, audit, taken)
     else if (outgoing.length > 0) throw new Error(`${screen.name} published an event without an audit entry`)
     return result
   })

@@ -2,6 +2,7 @@
 
 import type { Ctx } from '../../context.ts'
 import { missingFactorColumn, mustHaveSecondFactor } from '../access/second-factor.ts'
+import { shareUserWrites } from '../access/user-write-lock.ts'
 import type { Row } from '../db/schema.ts'
 import type { Role } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
@@ -29,6 +30,7 @@ export async function findOwnAccount(ctx: UserPageCtx, accountId: string): Promi
     const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
     return { ...row, role: 'OWNER', lacks_factor: 0 }
   }
+  await shareUserWrites(ctx.db, ctx.user.userId)
   const mine = teamsOf(ctx).where('account.id', '=', accountId)
   // A write on PostgreSQL locks the membership until the commit.
   const team = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()

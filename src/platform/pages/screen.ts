@@ -157,10 +157,13 @@ const ON_FORM: readonly RefusalKey[] = [
 export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
   const ofPerson: RefusalKey[] = screen.auth === 'person' ? ['second_factor_required'] : []
   const ofOperator: RefusalKey[] = screen.operatorsOnly ? ['missing_permission'] : []
+  const writes = screen.calls === undefined && (screen.method === 'POST' || screen.writes)
+  const ofWrite: RefusalKey[] = writes ? ['rate_limited'] : []
   return [
     ...ALWAYS,
     ...ofPerson,
     ...ofOperator,
+    ...ofWrite,
     ...(screen.method === 'POST' ? ON_FORM : []),
     ...(screen.refuses ?? []),
   ]

@@ -50,3 +50,13 @@ export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | '
     },
   }
 }
+
+/** The head of a stream goes before its first line, which may come much later. A HEAD has only that, so no client would read the stream. */
+export function beginStream(
+  { raw: { method } }: Pick<Request, 'raw'>,
+  { raw }: Pick<Reply, 'raw'>,
+  stream: Readable,
+): void {
+  if (method === 'HEAD') stream.destroy()
+  else if (!raw.headersSent) raw.flushHeaders()
+}

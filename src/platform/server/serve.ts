@@ -20,7 +20,7 @@ import { boundConnections } from './connections.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import { answerOneAtATime } from './one-at-a-time.ts'
 import { acceptsHtml, createPageHandler, openPageAnswer } from './page-handler.ts'
-import { createResponses, type Responses } from './responses.ts'
+import { beginStream, createResponses, type Responses } from './responses.ts'
 import { pathNotFound, rejectPathVariants, STRICT_PATH } from './strict-paths.ts'
 import { unsupportedRoutes } from './unsupported-routes.ts'
 
@@ -75,8 +75,7 @@ function carryBodies(app: FastifyInstance, deps: Deps, answers: Responses): void
     if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
     // Keep-alive clients disconnect, so that the close does not wait for them.
     if (deps.shutdownSignal.aborted) reply.header('connection', 'close')
-    // The head of a stream goes before its first line, which may come much later.
-    if (payload instanceof Readable) setImmediate(() => reply.raw.headersSent || reply.raw.flushHeaders())
+    if (payload instanceof Readable) setImmediate(beginStream, request, reply, payload)
     done(null, payload instanceof Readable ? payload : answers.track(request, reply, payload as string | Buffer | null))
   })
 }

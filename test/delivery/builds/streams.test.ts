@@ -51,6 +51,31 @@ for (const [way, end] of Object.entries(WAYS))
     BUILDS,
   )
 
+onBothEngines(
+  'a HEAD of the log leaves no stream behind',
+  async (world) => {
+    const query = `teamId=${world.credentials.teamId}`
+    await seedProject(world, 'web', `?${query}`)
+    const runners = await openRunners(world)
+    const files = [{ file: 'a', data: 'b' }]
+    const { id } = (await world.call('POST', `/v13/deployments?${query}`, { name: 'web', files })).body
+    await runners.take()
+    const url = `${await world.listen()}/v3/deployments/${id}/events?${query}&format=lines&follow=1`
+    const headers = { authorization: `Bearer ${world.credentials.token}` }
+    for (let times = 0; times < 40; times++) {
+      const answer = await fetch(url, { method: 'HEAD', headers })
+      assert.deepEqual([answer.status, await answer.text()], [200, ''])
+    }
+    const lines = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }
+    const owner = world.credentials.userId
+    await eventually(
+      () => openStream(world.deps.db, { owner, lines, canRead: async () => {} })?.destroy() !== undefined,
+    )
+    await runners.close()
+  },
+  BUILDS,
+)
+
 async function followSilent(url: string, token: string) {
   const stopping = new AbortController()
   const headers = { authorization: `Bearer ${token}` }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
 import { deliver, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'
-import { endDeliveries, holdWebhook } from '../../support/states.ts'
+import { addRows, endDeliveries, holdWebhook, tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
@@ -39,6 +39,37 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines('next leads on behind 20,000 deliveries of which none is to be sent again', async (world) => {
+  const { id } = await register(world, 'https://hooks.example.com', CREATED)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await endDeliveries(world, 'failed')
+  const first = await world.deps.db.read.selectFrom('delivery').selectAll().executeTakeFirstOrThrow()
+  const behind = first.created_stamp - 20_000
+  const delivered = Array.from({ length: 20_000 }, (_, at) => {
+    return { ...first, id: `dlv_${at}`, status: 'delivered' as const, created_stamp: behind + at }
+  })
+  await addRows(world, 'delivery', delivered)
+  const replay = (since: number) => world.call('POST', `/v1/webhooks/${id}/replay`, { since })
+  const { body } = await replay(0)
+  assert.deepEqual(body, { replayed: 0, next: first.created_stamp - 1 })
+  assert.deepEqual((await replay(body.next)).body, { replayed: 1, next: null })
+})
+
+onBothEngines('a delivery that was attempted 50 times is not sent again', async (world) => {
+  const { id } = await register(world, 'https://hooks.example.com', CREATED)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await endDeliveries(world, 'failed')
+  const [{ id: delivery }] = (await world.call('GET', `/v1/webhooks/${id}/deliveries`)).body.deliveries
+  const one = `/v1/webhooks/${id}/deliveries/${delivery}/replay` as const
+  await tamper(world, 'delivery', { attempts: 50 }, { id: delivery })
+  const range = await world.call('POST', `/v1/webhooks/${id}/replay`, { since: 0 })
+  assert.deepEqual(range.body, { replayed: 0, next: null })
+  const refused = await world.call.try('POST', one)
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'], refused.text)
+  await tamper(world, 'delivery', { attempts: 49 }, { id: delivery })
+  assert.equal((await world.call('POST', one)).body.status, 'pending')
+})
 
 onBothEngines('a time has a beginning and an end', async (world, t) => {
   const { id } = await register(world, 'https://hooks.example.com', CREATED)

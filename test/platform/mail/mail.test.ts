@@ -107,6 +107,22 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a letter waits while the server refuses the sender, which is a setting',
+  async (world) => {
+    const recipient = `sender.${world.engine}@example.com`
+    smtp.refuseSender = () => 553
+    await queue(world, { recipient })
+    await sendDueMail(world.deps)
+    smtp.refuseSender = () => undefined
+    assert.equal(to(recipient).length, 0)
+    moveClock(world, MINUTE)
+    await sendDueMail(world.deps)
+    assert.equal(to(recipient).length, 1)
+  },
+  SMTP,
+)
+
+onBothEngines(
   'a letter that the server refuses for good is given up at once, and the log says so without its text (logs an error)',
   async (world) => {
     const recipient = `gone.${world.engine}@example.com`

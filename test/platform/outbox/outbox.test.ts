@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { digest } from '../../support/stores/digest.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 async function events({ deps }: World) {
   const rows = await deps.db.read.selectFrom('event').selectAll().orderBy('stamp').execute()
@@ -45,6 +46,13 @@ onBothEngines(
     }
   },
 )
+
+onBothEngines('an event of what an installation did names no user', async (world) => {
+  const { call } = await seedInstallation(world)
+  await call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+  const [made] = (await events(world)).filter(({ type }) => type === 'project.created')
+  assert.deepEqual(made!.payload.user, { id: null })
+})
 
 onBothEngines('of 20 creates and 20 renames at the same time, one each writes an event', async (world) => {
   const { call } = world

@@ -12,6 +12,8 @@ export type Smtp = {
   encrypted: number
   /** Asked for every recipient; a code refuses it. */
   refuse: (recipient: string) => number | undefined
+  /** Asked for every sender; a code refuses it. */
+  refuseSender: (sender: string) => number | undefined
   /** Called once a message is complete; the server responds when it resolves. */
   onLetter: (received: Received) => Promise<void>
   close(): Promise<void>
@@ -35,6 +37,7 @@ export async function openSmtp({
     received: [],
     encrypted: 0,
     refuse: () => undefined,
+    refuseSender: () => undefined,
     onLetter: async () => {},
     close,
   }
@@ -50,6 +53,10 @@ export async function openSmtp({
     logger: false,
     onAuth: ({ username, password }, _session, done) =>
       done(`${username}:${password}` === login ? null : failure(535), { user: username }),
+    onMailFrom: ({ address }, _session, done) => {
+      const code = smtp.refuseSender(address)
+      done(code === undefined ? null : failure(code))
+    },
     onRcptTo: ({ address }, _session, done) => {
       const code = smtp.refuse(address)
       done(code === undefined ? null : failure(code))
