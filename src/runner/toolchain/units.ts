@@ -1,7 +1,7 @@
 /** What a build is run with: pinned packages, each installed by a lockfile of its own. docs/runner.md: Toolchain. */
+import semver from 'semver'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import type { ShippedFile } from '../../platform/base/shipped-files.ts'
-import { firstAllowed } from './node-range.ts'
 
 type Files = { manifest: ShippedFile; lock: ShippedFile }
 
@@ -83,11 +83,17 @@ function shortText(value: unknown): string | undefined {
  * they say. Where `engines` allows none, the builder refuses it and says so. Pure.
  */
 export function chooseNode(nodeVersion: string, engines: string | undefined): { major: NodeMajor; isAsked: boolean } {
-  const allowed = engines === undefined ? undefined : firstAllowed(engines, NODE_MAJORS)
+  const allowed = engines === undefined ? undefined : newestAllowed(engines)
   if (allowed !== undefined) return { major: allowed, isAsked: true }
   const asked = Number.parseInt(nodeVersion, 10)
   const major = NODE_MAJORS.findLast((one) => one >= asked) ?? NODE_MAJORS[0]
   return { major, isAsked: major === asked || engines !== undefined }
+}
+
+/** Decides as the builder does, by the same library. Undefined: it allows none, or is not a range. */
+function newestAllowed(engines: string): NodeMajor | undefined {
+  if (semver.validRange(engines) === null) return undefined
+  return NODE_MAJORS.find((major) => semver.intersects(`${major}.x`, engines))
 }
 
 /** What chooses package managers. `texts`: commands, and files with scripts. `pnpmLock`: the beginning of `pnpm-lock.yaml`. */
