@@ -108,7 +108,7 @@ async function lockedOut({ db }: ConsoleCtx, team: Static<typeof Team>): Promise
     .execute()
   if (without.length === 0) return 'All members have a second factor.'
   const names = without.slice(0, MAX_NAMED).map(({ slug }) => slug)
-  return `Required locks out: ${names.join(', ')}${without.length > MAX_NAMED ? ' and others' : ''}.`
+  return `If it is required, these members lose access: ${names.join(', ')}${without.length > MAX_NAMED ? ' and others' : ''}.`
 }
 
 function settingsForm(

@@ -33,6 +33,7 @@ onBothEngines('a code is reviewed first: what comes, from whom and what stays, a
   ])
     assert.ok(review.text.includes(said), `${said}: ${review.text}`)
   assert.doesNotMatch(review.text, /the-value|aria-invalid/)
+  assert.doesNotMatch(review.text, / autofocus/, 'what comes is read first')
   assert.match(review.text, /data-turbo="false"/, 'the answer is a page')
   const project = (await world.call('GET', '/v9/projects/web')).body
   assert.equal(project.transferStartedAt, undefined)

@@ -11,10 +11,10 @@ onBothEngines('members without a second factor are named before it is required',
   await world.join(lena, 'VIEWER')
   const [owner, member] = [await openSignedInClient(world), await openSignedInClient(world, lena.id, 'lena')]
   const hintIn = (text: string) => /id="factor-hint">([^<]*)</.exec(text)?.[1]
-  assert.equal(hintIn((await owner.get(SETTINGS)).text), 'Required locks out: admin, lena.')
-  assert.doesNotMatch((await member.get(SETTINGS)).text, /locks out/)
+  assert.equal(hintIn((await owner.get(SETTINGS)).text), 'If it is required, these members lose access: admin, lena.')
+  assert.doesNotMatch((await member.get(SETTINGS)).text, /these members lose access/)
   await setUpCodes(world, owner)
-  assert.equal(hintIn((await owner.get(SETTINGS)).text), 'Required locks out: lena.')
+  assert.equal(hintIn((await owner.get(SETTINGS)).text), 'If it is required, these members lose access: lena.')
   await setUpCodes(world, member)
   assert.equal(hintIn((await owner.get(SETTINGS)).text), 'All members have a second factor.')
 })
@@ -23,5 +23,5 @@ onBothEngines('of many members without a second factor some are named', async (w
   for (let n = 10; n < 31; n++) await world.join(await world.user(`m${n}`), 'VIEWER')
   const owner = await openSignedInClient(world)
   const { text } = await owner.get(SETTINGS)
-  assert.match(text, /Required locks out: admin, m10, [^<]*m28 and others\./)
+  assert.match(text, /If it is required, these members lose access: admin, m10, [^<]*m28 and others\./)
 })

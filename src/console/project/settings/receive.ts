@@ -106,7 +106,7 @@ ${formErrorNotice(error)}
 <section class="card in stack">${cardTitle('Project')}<dl class="facts"><dt>Project</dt><dd>${name}</dd><dt>From</dt><dd>${from}</dd><dt>Code created by</dt><dd>${createdBy}</dd><dt>Code expires</dt><dd>${relativeTime(expiresAt, ctx.now)}</dd></dl></section>
 <section class="card in stack">${cardTitle('What moves')}${whatMoves(preview)}</section>
 <section class="card in stack">${cardTitle('What stays behind')}${whatStays(preview)}</section>
-<form class="card in stack form" method="post" action="${url}" data-turbo="false">${cardTitle('Accept', 'The project moves in the background, and cannot be changed meanwhile.')}
+<form class="card in stack form" method="post" action="${url}" data-turbo="false" data-review>${cardTitle('Accept', 'The project moves in the background, and cannot be changed meanwhile.')}
 ${csrfFields(ctx)}<input type="hidden" name="code" value="${form.code}">
 ${field('newProjectName', 'New name', { required: isNameTaken, value: form.newProjectName, error: wrong, hint: isNameTaken ? 'Lowercase letters, digits, ".", "_" and "-".' : 'Leave empty to keep the name.', attributes: PLAIN })}
 <p class="line"><button class="btn primary" name="step" value="accept">Accept into ${account.slug}</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
