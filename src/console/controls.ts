@@ -111,3 +111,18 @@ export function oneTimeSecret(words: string, secret: string): Html {
 ${note('info', "Copy it now. You won't see it again.")}
 <div class="code"><pre class="secret">${secret}</pre>${copyButton('secret')}</div></section>`
 }
+
+/** Renders a command for a terminal with a button that copies it. */
+export function shellCommand(command: string): Html {
+  return html`<div class="code"><pre>${command}</pre>${copyButton('command')}</div>`
+}
+
+/** Renders a POST to the API as a command, with the address of this service. `variable`: of the shell, with the token. */
+export function apiCommand({ deps }: UserPageCtx, path: string, body: object, variable = 'TOKEN'): Html {
+  return shellCommand(
+    `curl -X POST "${deps.origin()}${path}" -H "authorization: Bearer $${variable}" -H 'content-type: application/json' -d '${JSON.stringify(body)}'`,
+  )
+}
+
+/** What a command for the API needs first. */
+export const TOKEN_HINT: Html = html`<p class="soft small">With the API and a token in <code>TOKEN</code> (<a href="/console/account/tokens/new">New token</a>):</p>`

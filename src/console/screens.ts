@@ -20,6 +20,7 @@ import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
 import { promotionScreens } from './project/promotion.ts'
 import { gitLinkScreens } from './project/settings/git-link.ts'
+import { receiveScreens } from './project/settings/receive.ts'
 import { retentionScreens } from './project/settings/retention.ts'
 import { settingsScreens } from './project/settings.ts'
 import { transferScreens } from './project/transfer.ts'
@@ -74,6 +75,7 @@ const screens: readonly Screen[] = [
   ...gitLinkScreens,
   ...retentionScreens,
   ...transferScreens,
+  ...receiveScreens,
   ...installedIntegrationScreens,
   ...appListScreens,
   ...appScreens,

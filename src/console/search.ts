@@ -116,7 +116,7 @@ function searchForm(
 function nothingAsked(): Html {
   return html`<div class="card empty"><h2>What are you looking for?</h2>
 <p>Search projects, domains, variable keys, members, integrations and apps by a part of their name, and deployments by id, URL, branch or commit.</p>
-<p class="soft small">Keyboard: press <kbd>/</kbd> or <kbd>Ctrl</kbd> <kbd>K</kbd> on any page.</p></div>`
+<p class="soft small">Keyboard: press <kbd>/</kbd> or <kbd>Ctrl</kbd> <kbd>K</kbd> on any page. <kbd>?</kbd> lists all keys.</p></div>`
 }
 
 function showFound(of: Of, { results, more, partial }: SearchResults): Html {

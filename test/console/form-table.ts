@@ -37,7 +37,10 @@ export const FORMS: Record<string, Form> = {
   [`${T}/drains/:id/deliveries/:deliveryId/replay`]: { good: {} },
   [`${OPERATOR}/deliveries/:id/replay`]: { good: {} },
   [`${T}/new`]: { typed: ['name'], good: { name: 'sample' } },
-  [`${T}/receive`]: { typed: ['code', 'newProjectName'], good: ({ transferCode }) => ({ code: transferCode }) },
+  [`${T}/receive`]: {
+    typed: ['code', 'newProjectName'],
+    good: ({ transferCode }) => ({ code: transferCode, step: 'accept' }),
+  },
   [`${PROJECT}/pause`]: { good: {} },
   [`${PROJECT}/unpause`]: { good: {} },
   [`${PROJECT}/variables/new`]: {

@@ -53,7 +53,7 @@ test('Node.js is the newest that engines allows, else that of the settings, else
   assert.equal(chosen('8.10.x'), '22 instead')
   assert.equal(chosen('26.x'), '24 instead')
   const to22 = ['^22.3.0', '~22.3', 'v22', ' = 22.x', '22.*', '22', '22.1.0 - 22.9', '<24', '<=23.9', '>= 18 < 24.0.0']
-  for (const range of [...to22, '^20.9 || ^22.1', '18 || 20 || 22', '>=20 <23', '18 - 22', '~22', '22.3.1-rc.1'])
+  for (const range of [...to22, '^20.9 || ^22.1', '18 || 20 || 22', '>=20 <23', '18 - 22', '~22', '>=22.3.1-rc.1 <23'])
     assert.equal(chosen('24.x', range), '22', range)
   const to24 = [
     '24.x',
@@ -72,7 +72,17 @@ test('Node.js is the newest that engines allows, else that of the settings, else
   ]
   for (const range of to24) assert.equal(chosen('22.x', range), '24', range)
   // The builder names the error.
-  for (const range of ['whatever || 3', '20.x', '^18', '>=25', 'lts/*', '>24.x', '^22 || next', '1'.repeat(50)])
+  for (const range of [
+    'whatever || 3',
+    '20.x',
+    '^18',
+    '>=25',
+    'lts/*',
+    '>24.x',
+    '^22 || next',
+    '22.3.1-rc.1',
+    '1'.repeat(50),
+  ])
     assert.deepEqual([chosen('22.x', range), chosen('24.x', range)], ['22', '24'], range)
 })
 

@@ -7,7 +7,8 @@ import { hasTotp } from '../second-factor/totp.ts'
 import { listAllTokens, showTeamRow, showUserInList } from './list.ts'
 import type { TeamDetails, UserDetails } from './schema.ts'
 
-const MOST = 100
+/** Sessions and tokens of a user that are shown. */
+export const MAX_OF_USER = 100
 const MAX_MEMBERS = 1000
 
 /** Returns a user with teams, sessions and tokens, without token values. */
@@ -27,9 +28,9 @@ export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): P
     .select(['created_at as createdAt', 'used_at as usedAt', 'expires_at as expiresAt'])
     .where('user_id', '=', user.id)
     .where('expires_at', '>', ctx.now)
-    .limit(MOST)
+    .limit(MAX_OF_USER)
     .execute()
-  const query = { userId: user.id, limit: MOST }
+  const query = { userId: user.id, limit: MAX_OF_USER }
   const { tokens } = await listAllTokens(ctx, undefined, { query, params: {}, body: undefined, version: undefined })
   const secondFactors = { oneTimeCodes: await hasTotp(db, user.id), passkeys: (await listPasskeys(db, user.id)).length }
   const hasFactor = secondFactors.oneTimeCodes || secondFactors.passkeys > 0

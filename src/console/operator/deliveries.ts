@@ -8,6 +8,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { button, heading, paginationLinks } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
+import { findTargetsById, targetLink } from '../names/audit-targets.ts'
 import { relativeTime } from '../time.ts'
 import { DELIVERY_STATES, deliveryState } from '../webhooks/deliveries.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -52,6 +53,14 @@ async function showDeliveries(
   const { deliveries, pagination } = await ctx.callRoute<Static<typeof DeliveryList>>('operatorListDeliveries', {
     query: { limit: ROWS, status: status || undefined, until },
   })
+  const accounts = await findTargetsById(
+    ctx,
+    deliveries.map(({ accountId }) => accountId),
+  )
+  const endpoints = await findEndpoints(
+    ctx,
+    deliveries.map(({ endpointId }) => endpointId),
+  )
   return operatorPage(ctx, 'deliveries', {
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
@@ -63,15 +72,43 @@ ${dataTable(
   deliveries.map(
     (
       delivery,
-    ) => html`<tr><td>${delivery.type}<br><code class="small">${delivery.id}</code></td><td>${deliveryState(delivery)}</td>
-<td><code class="small">${delivery.accountId}</code></td><td><code class="small">${delivery.endpointId}</code></td>
+    ) => html`<tr><td><span title="${delivery.id}">${delivery.type}</span></td><td>${deliveryState(delivery)}</td>
+<td>${targetLink(delivery.accountId, accounts, ({ kind }, id) => operatorPath(kind === 'team' ? 'teams' : 'people', id))}</td><td>${endpointName(delivery.endpointId, endpoints)}</td>
 <td>${relativeTime(delivery.createdAt, ctx.now)}</td><td>${attemptsOf(delivery, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('deliveries', delivery.id)}/replay`, 'Resend', { label: `Resend: ${delivery.id}` })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('deliveries', delivery.id)}/replay`, 'Resend', { label: `Resend: ${delivery.type} ${delivery.id}` })}</td></tr>`,
   ),
   { none: status || until ? 'No deliveries match.' : 'No deliveries yet.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })
+}
+
+type Endpoints = ReadonlyMap<string, string>
+
+/** Returns names of webhooks and log drains by id. Of a URL only the host: paths may hold secrets. */
+async function findEndpoints({ db }: ConsoleCtx, ids: readonly string[]): Promise<Endpoints> {
+  if (ids.length === 0) return new Map()
+  const webhooks = await db
+    .selectFrom('webhook')
+    .leftJoin('integration', 'integration.id', 'webhook.integration_id')
+    .select(['webhook.id', 'webhook.url', 'integration.name'])
+    .where('webhook.id', 'in', ids)
+    .execute()
+  const drains = await db.selectFrom('log_drain').select(['id', 'name']).where('id', 'in', ids).execute()
+  return new Map([
+    ...webhooks.map(({ id, url, name }) => {
+      const host = URL.parse(url)?.host ?? id
+      return [id, name === null ? `Webhook to ${host}` : `${name}, webhook to ${host}`] as const
+    }),
+    ...drains.map(({ id, name }) => [id, `Log drain ${name}`] as const),
+  ])
+}
+
+function endpointName(id: string, endpoints: Endpoints): Html {
+  const name = endpoints.get(id)
+  return name === undefined
+    ? html`Removed endpoint<br><code class="small">${id}</code>`
+    : html`<span title="${id}">${name}</span>`
 }
 
 function attemptsOf({ attempts }: Delivery, now: number): Html {

@@ -6,16 +6,17 @@ import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/screen.ts'
 import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
 import { button, cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { passwordLink, sendsMail, usernameFor } from '../names/new-user.ts'
+import { createdWithoutLink, linkOrRefusal, passwordLink, sendsMail, usernameFor } from '../names/new-user.ts'
 import { secondFactorState } from '../second-factors/state.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
-import { sessionsOf } from './people/sessions.ts'
+import { sessionsOf, tokensOf } from './people/sessions.ts'
 import { removalForm, removalScreen, secondFactors, suspension } from './removal.ts'
 
 const LIST = operatorPath('people')
@@ -68,8 +69,8 @@ export const operatorUserScreens: readonly Screen[] = [
     request: ({ form: { email, username, name } }) => ({
       body: { email: email.trim(), username: username.trim(), ...(name && { name }) },
     }),
-    next: async (user, _, ctx) =>
-      showLink(ctx, user, await ctx.callRoute<Made>('operatorMakePasswordLink', { params: { userId: user.id } })),
+    // The account stays where its link is refused: the page then says how to get one.
+    next: async (user, _, ctx) => showLink(ctx, user, await linkOrRefusal(ctx, user.id)),
     renderErrors: (ctx, _, error) => showInvite(ctx, undefined, error),
     fresh: true,
   }),
@@ -170,15 +171,16 @@ ${field('name', 'Name', { error, hint: 'Shown to other users.', attributes: html
 
 function showLink(
   ctx: ConsoleCtx,
-  { id, username, email }: Pick<Static<typeof OperatorUser>, 'id' | 'username' | 'email'>,
-  made: Made,
+  user: Pick<Static<typeof OperatorUser>, 'id' | 'username' | 'email'>,
+  made: Made | Refusal,
 ): Promise<Page> {
+  const { id, username, email } = user
   return operatorPage(ctx, 'people', {
     title: username,
     within: [],
     body: html`${heading(username)}
 <section class="card in stack"><h2>Password link</h2>
-${passwordLink(ctx, email, made)}
+${made instanceof Refusal ? createdWithoutLink(ctx, user, made) : passwordLink(ctx, email, made)}
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
 }
@@ -186,7 +188,7 @@ ${passwordLink(ctx, email, made)}
 async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, error?: FormError): Promise<Page> {
   const person = await readUser(ctx, params.id!)
   const path = operatorPath('people', person.id)
-  const { username, suspended, operator, teams, tokens } = person
+  const { username, suspended, operator, teams } = person
   return operatorPage(ctx, 'people', {
     title: username,
     within: [],
@@ -199,7 +201,7 @@ ${formErrorNotice(error)}
 <dt>Plan</dt><dd>${person.plan}</dd>
 <dt>Created</dt><dd>${relativeTime(person.createdAt, ctx.now)}</dd>
 <dt>Last seen</dt><dd>${lastSeen(ctx, person)}</dd>
-<dt>Tokens</dt><dd>${tokens.length}</dd>
+<dt>Tokens</dt><dd>${tokensOf(person)}</dd>
 </dl></section>
 <h2>Teams</h2>
 ${dataTable(

@@ -12,6 +12,7 @@ import {
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
+import { apiCommand, shellCommand, TOKEN_HINT } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
@@ -161,7 +162,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
     {
       title: 'Domains',
       body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
-${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(account, project, verified !== undefined || until !== undefined)}
+${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(ctx, account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
     },
   )
@@ -185,13 +186,14 @@ function table(
   )
 }
 
-function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Html {
+function nothing(ctx: ConsoleCtx, account: OwnAccount, project: string, isNarrowed: boolean): Html {
   if (isNarrowed) return html`<p class="card empty">No domains match this filter.</p>`
   return html`<div class="card empty"><h2>No domains yet</h2>
 <p>Connect a domain. You verify ownership with a DNS record.</p>
-<p class="soft small">From a terminal, with the CLI or the API:</p>
-<pre>vercel domains add example.com ${project}</pre>
-<pre>curl -X POST "$BERTH/v10/projects/${project}/domains?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "www.example.com"}'</pre></div>`
+<p class="soft small">From a terminal, with <code>vercel</code> after <code>npx berth link-cli</code>:</p>
+${shellCommand(`vercel domains add example.com ${project}`)}
+${TOKEN_HINT}
+${apiCommand(ctx, `/v10/projects/${project}/domains?slug=${account.slug}`, { name: 'www.example.com' })}</div>`
 }
 
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {

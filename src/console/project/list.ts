@@ -15,7 +15,7 @@ import {
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { sentenceCase } from '../controls.ts'
+import { apiCommand, sentenceCase, shellCommand, TOKEN_HINT } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath, homePath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
@@ -104,7 +104,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
       body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
-${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
+${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(ctx, account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
     },
   )
@@ -174,16 +174,16 @@ export function projectStateLabel(
   return state('good', isEarlier ? 'Live (earlier deployment)' : 'Live', 'live')
 }
 
-function nothing(account: OwnAccount, search: string | undefined): Html {
+function nothing(ctx: ConsoleCtx, account: OwnAccount, search: string | undefined): Html {
   if (search) return html`<p class="card empty">No projects match “${search}”.</p>`
   return html`<div class="card empty"><h2>No projects yet</h2>
 <p>A project holds domains, variables and deployments.</p>
 ${canInAccount(account, 'project:write') && html`<p><a class="btn primary" href="${accountPath(account, 'new')}">Create your first project</a></p>`}
 <p class="soft small">From a terminal. The first command prints a line for your shell. Without it, <code>vercel</code> connects to the hosted platform.</p>
-<pre>npx berth link-cli${account.kind === 'team' && ` --team ${account.slug}`}</pre>
-<pre>vercel project add web</pre>
-<p class="soft small">With the API:</p>
-<pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>
+${shellCommand(`npx berth link-cli${account.kind === 'team' ? ` --team ${account.slug}` : ''}`)}
+${shellCommand('vercel project add web')}
+${TOKEN_HINT}
+${apiCommand(ctx, `/v10/projects?slug=${account.slug}`, { name: 'web' })}
 </div>`
 }
 

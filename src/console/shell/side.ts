@@ -5,6 +5,30 @@ import { BRAND_LINK } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
 
+/** TABLE The key after `g` of a section, by its path suffix. It stands in the link, and the script of the keys reads it there. docs/console.md: Keyboard navigation. */
+const SECTION_KEYS: Readonly<Record<string, string>> = {
+  deployments: 'e',
+  deliveries: 'd',
+  variables: 'v',
+  domains: 'd',
+  members: 'm',
+  activity: 'a',
+  audit: 'a',
+  integrations: 'i',
+  apps: 'b',
+  webhooks: 'w',
+  drains: 'l',
+  tokens: 't',
+  settings: 's',
+  people: 'u',
+  teams: 'e',
+  health: 'h',
+  backups: 'k',
+  runners: 'r',
+}
+const PROJECTS_KEY = 'p'
+const OVERVIEW_KEY = 'o'
+
 /** A section of a place: path suffix, label, icon, and its group; none stands at the top. */
 export type Section = readonly [end: string, words: string, icon: IconName, group?: string]
 
@@ -42,15 +66,21 @@ function navigation({ name, table, to, tab }: NonNullable<Side['sections']>, pro
   const groups = [...Map.groupBy(table, ([, , , group]) => group)]
   return html`<nav class="tabs" aria-label="${name}">${
     project &&
-    html`<ul class="only-wide"><li class="back"><a href="${project.back}">${icon('arrow-left')}Projects</a></li></ul>
+    html`<ul class="only-wide"><li class="back"><a href="${project.back}" data-go="${PROJECTS_KEY}">${icon('arrow-left')}Projects</a></li></ul>
 <p class="here">${tile(project.name)}<a class="cut" href="${project.path}">${project.name}</a></p>`
   }${groups.map(([group, sections]) => {
     const id = group && `group-${group.toLowerCase()}`
     return html`${group && html`<p id="${id}">${group}</p>`}<ul${id && html` aria-labelledby="${id}"`}>${sections.map(
       ([end, words, name]) =>
-        html`<li><a href="${to(end)}"${end === tab && html` aria-current="page"`}>${icon(name)}${words}</a></li>`,
+        html`<li><a href="${to(end)}"${goKey(end, words)}${end === tab && html` aria-current="page"`}>${icon(name)}${words}</a></li>`,
     )}</ul>`
   })}</nav>`
+}
+
+function goKey(end: string, words: string): Html | undefined {
+  const first = words === 'Projects' ? PROJECTS_KEY : words === 'Overview' ? OVERVIEW_KEY : undefined
+  const key = end === '' ? first : SECTION_KEYS[end]
+  return key === undefined ? undefined : html` data-go="${key}"`
 }
 
 function userMenu(ctx: UserPageCtx): Html {

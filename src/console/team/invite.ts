@@ -1,6 +1,6 @@
 /** The invitation to a team. An operator creates the account that the invited address lacks by the same form. docs/accounts.md: Members. */
 import type { Static } from 'typebox'
-import type { CreatedPasswordLink, OperatorUser } from '../../accounts/accounts/schema.ts'
+import type { OperatorUser } from '../../accounts/accounts/schema.ts'
 import type { InvitedMember } from '../../accounts/members/schema.ts'
 import type { RefusalKey } from '../../errors.ts'
 import { note } from '../../platform/pages/face/notes.ts'
@@ -21,7 +21,7 @@ import { copyButton, sentenceCase } from '../controls.ts'
 import { select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
-import { newUserPath, passwordLink, usernameFor } from '../names/new-user.ts'
+import { createdWithoutLink, linkOrRefusal, newUserPath, passwordLink, usernameFor } from '../names/new-user.ts'
 import { operatorPath } from '../operator/frame.ts'
 
 const PATH = '/console/t/:slug/members/invite'
@@ -118,9 +118,8 @@ async function accountPart(ctx: ConsoleCtx, invited: Invited, form: Input['form'
   try {
     const body = { email: invited.email, username }
     const user = await ctx.callRoute<Static<typeof OperatorUser>>('operatorCreateUser', { body })
-    const link = await ctx.callRoute<Static<typeof CreatedPasswordLink>>('operatorMakePasswordLink', {
-      params: { userId: user.id },
-    })
+    const link = await linkOrRefusal(ctx, user.id)
+    if (link instanceof Refusal) return createdWithoutLink(ctx, user, link)
     return html`<h2>Link to come in</h2>
 <p>The account <strong>${user.username}</strong> is created. With this link they set a password, are signed in, and answer the invitation.</p>
 ${passwordLink(ctx, invited.email, link)}`

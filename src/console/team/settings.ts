@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Team } from '../../accounts/accounts/schema.ts'
 import type { CreatedOwnTeam } from '../../accounts/users/own-team.ts'
+import { secondFactorColumn } from '../../platform/access/second-factor.ts'
 import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
@@ -20,6 +21,8 @@ import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../fr
 
 const SETTINGS = '/console/t/:slug/settings'
 const NEW = '/console/teams/new'
+/** Members without a second factor that are named. */
+const MAX_NAMED = 20
 const Settings = Type.Object({
   name: Type.String(),
   slug: Type.String(),
@@ -81,13 +84,40 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, error
       body: html`<div class="head"><h1>Team settings</h1></div>
 ${formErrorNotice(error)}
 ${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
-${isOwner ? settingsForm(ctx, url, team, error) : facts(team)}
+${isOwner ? settingsForm(ctx, url, team, await lockedOut(ctx, team), error) : facts(team)}
 <section class="card in stack">${cardTitle('Team')}<dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
     },
   )
 }
 
-function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, error: FormError | undefined): Html {
+/** Members without a second factor, by name: those whom the requirement locks out. */
+async function lockedOut({ db }: ConsoleCtx, team: Static<typeof Team>): Promise<string | undefined> {
+  if (team.requireSecondFactor) return undefined
+  const members = db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.user_id')
+    .select(['account.slug', secondFactorColumn('account.id')])
+    .where('member.team_id', '=', team.id)
+    .as('members')
+  const without = await db
+    .selectFrom(members)
+    .select('members.slug')
+    .where('members.has_factor', '=', 0)
+    .orderBy('members.slug')
+    .limit(MAX_NAMED + 1)
+    .execute()
+  if (without.length === 0) return 'All members have a second factor.'
+  const names = without.slice(0, MAX_NAMED).map(({ slug }) => slug)
+  return `If it is required, these members lose access: ${names.join(', ')}${without.length > MAX_NAMED ? ' and others' : ''}.`
+}
+
+function settingsForm(
+  ctx: ConsoleCtx,
+  url: string,
+  team: Static<typeof Team>,
+  hint: string | undefined,
+  error: FormError | undefined,
+): Html {
   return html`<form class="card in stack form" method="post" action="${url}">${cardTitle('General', 'What the team is called, and what its members must do.')}
 ${editFields(
   ctx,
@@ -113,7 +143,7 @@ ${select(
     ['off', 'Optional'],
     ['on', 'Required. Members without one lose access, in the browser and by token'],
   ],
-  { error, value: team.requireSecondFactor ? 'on' : 'off' },
+  { error, value: team.requireSecondFactor ? 'on' : 'off', ...(hint !== undefined && { hint }) },
 )}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>

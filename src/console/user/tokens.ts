@@ -13,7 +13,7 @@ import {
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { button, heading, oneTimeSecret, paginationLinks } from '../controls.ts'
+import { button, heading, oneTimeSecret, paginationLinks, shellCommand } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, radios, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, consolePage, findAccountOfPath, personPath } from '../frame.ts'
@@ -229,7 +229,7 @@ async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof C
       title: 'Token created',
       body: html`<div class="head"><h1>Token created</h1></div>
 ${oneTimeSecret(token.name, bearerToken)}
-<section class="card in stack"><h2>Try it</h2><pre>curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user</pre></section>
+<section class="card in stack"><h2>Try it</h2>${shellCommand(`curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user`)}</section>
 <p><a class="btn primary" href="${LIST}">Back to tokens</a></p>`,
     },
   )

@@ -17,6 +17,7 @@ const FILES = {
   'log script': () => new URL('../pages/assets/log-script.js', import.meta.url),
   'search script': () => new URL('../pages/assets/search-script.js', import.meta.url),
   'controls script': () => new URL('../pages/assets/controls-script.js', import.meta.url),
+  'keys script': () => new URL('../pages/assets/keys-script.js', import.meta.url),
   'keep script': () => new URL('../pages/assets/keep-script.js', import.meta.url),
   'drop script': () => new URL('../pages/assets/drop-script.js', import.meta.url),
   'builder manifest': () => new URL('../../runner/toolchain/builder/package.json', import.meta.url),

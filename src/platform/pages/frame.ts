@@ -5,6 +5,7 @@ import {
   type Asset,
   CONTROLS,
   DROP_SCRIPT,
+  KEYS_SCRIPT,
   LIVE_SCRIPT,
   LOG_SCRIPT,
   MANIFEST,
@@ -157,6 +158,7 @@ function showConsole(
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
 <script type="module" src="${DROP_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
+<script type="module" src="${KEYS_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${LOG_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${LIVE_SCRIPT.path}" data-turbo-track="reload"></script>${scriptTags(page)}`
   return documentOf(page.title, head, framedBody(navigation, page.body), theme)

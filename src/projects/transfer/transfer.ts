@@ -52,7 +52,7 @@ export async function requestTransfer(
 }
 
 /** Returns the offer of a code. Unknown, used, expired and unauthorized codes are indistinguishable. Refuses: not_found 404. */
-export async function findOffer(ctx: Ctx, params: Params): Promise<TransferOffer> {
+export async function findOffer(ctx: Pick<OperatorCtx, 'db' | 'now'>, params: Params): Promise<TransferOffer> {
   const request = await ctx.db
     .selectFrom('transfer_request')
     .selectAll()

@@ -16,7 +16,8 @@ onBothEngines(
     const web = await seedWebProject(world)
     const none = (await client.get(PATH)).text
     assert.match(none, /No deployments yet/)
-    assert.ok(none.includes(`<pre>curl -X POST "$BERTH/operator/v1/projects/${web.id}/deployments" `), none)
+    const command = `<pre>curl -X POST &quot;${world.deps.origin()}/operator/v1/projects/${web.id}/deployments&quot; `
+    assert.ok(none.includes(command), none)
     const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
     const second = await web.deploy()
     const list = (await client.get(PATH)).text

@@ -181,3 +181,21 @@ onBothEngines('a user who cannot write production is refused its plan', async (w
   assert.equal((await client.post(path, { ...form, target: ['production'] })).status, 403)
   assert.equal((await client.post(path, { ...form, target: ['preview'] })).status, 200)
 })
+
+onBothEngines(
+  'a comment that was typed with a pasted block is shown again, and said not to be saved',
+  async (world) => {
+    const client = await open(world)
+    const block = { key: '', value: 'NEW=1\nOTHER=2', target: ['preview'], type: 'encrypted' }
+    const variables = PATH.replace(/import$/, 'new')
+    const plan = await client.post(variables, { ...block, comment: 'why <it> is' })
+    assert.match(plan.text, /<h1>Review changes<\/h1>/)
+    const said = /A block has no comment, so yours is not saved: “why &lt;it&gt; is”/
+    assert.match(plan.text, said)
+    assert.match(plan.text, /<input type="hidden" name="comment" value="why &lt;it&gt; is">/)
+    const wrong = await client.post(variables, { ...block, value: 'NEW=1\nno line', comment: 'why <it> is' })
+    assert.match(wrong.text, said)
+    const none = await client.post(variables, { ...block, comment: '' })
+    assert.doesNotMatch(none.text, /A block has no comment/)
+  },
+)

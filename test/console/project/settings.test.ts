@@ -123,10 +123,11 @@ onBothEngines('a project is transferred to another account with a code that is s
   const wrong = await receiver.post('/console/t/taker/receive', { code: 'nonsense', newProjectName: '' })
   assert.equal(wrong.status, 404)
   assert.match(wrong.text, /value="nonsense"/)
-  const taken = await receiver.post('/console/t/taker/receive', { code: code!, newProjectName: '' })
+  const accept = { code: code!, step: 'accept' }
+  const taken = await receiver.post('/console/t/taker/receive', { ...accept, newProjectName: '' })
   assert.equal(taken.status, 409)
   assert.match(taken.text, /id="newProjectName-fault"/)
-  const accepted = await receiver.post('/console/t/taker/receive', { code: code!, newProjectName: 'web-two' })
+  const accepted = await receiver.post('/console/t/taker/receive', { ...accept, newProjectName: 'web-two' })
   assert.deepEqual([accepted.status, accepted.location], [303, '/console/t/taker'], accepted.text)
   assert.match((await receiver.get(accepted.location)).text, /role="status".*The transfer has started\./)
   assert.match((await giver.get('/console/t/admin')).text, /Being transferred/)

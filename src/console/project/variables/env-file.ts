@@ -42,6 +42,8 @@ const EnvFile = Type.Object({
   type: Text,
   step: Text,
   planDigest: Text,
+  /** Of the form of one variable, into which a block was pasted. */
+  comment: Text,
 })
 type Form = Static<typeof EnvFile>
 type Answer = Static<typeof ImportAnswer>
@@ -123,6 +125,7 @@ async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, error?:
       title: 'Paste a .env file',
       body: html`<div class="head"><h1>Paste a .env file</h1></div>
 ${error && (badLines(error) ?? formErrorNotice(error))}
+${commentNote(error?.typed as Form | undefined)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${inputs(choices, error)}
@@ -134,7 +137,8 @@ ${inputs(choices, error)}
 }
 
 function inputs(choices: readonly Choice[], error: FormError | undefined): Html {
-  return html`${textAreaField('text', '.env contents', { required: true, error, hint: 'KEY=value lines in dotenv format. You can drop a file here. You review the changes before they are applied.', attributes: html` class="tall" data-drop` })}
+  const { comment } = (error?.typed ?? {}) as Form
+  return html`${comment && html`<input type="hidden" name="comment" value="${comment}">`}${textAreaField('text', '.env contents', { required: true, error, hint: 'KEY=value lines in dotenv format. You can drop a file here. You review the changes before they are applied.', attributes: html` class="tall" data-drop` })}
 ${environmentsField(choices, DEFAULT_ENVIRONMENTS, error)}
 ${branchField('Preview only. Overrides the general values for this branch.', { error })}
 ${select('mode', 'Mode', MODES, { error })}
@@ -171,6 +175,7 @@ async function showPlan(
       title: 'Review changes',
       body: html`<div class="head"><h1>Review changes</h1></div>
 ${formErrorNotice(error)}
+${commentNote(form)}
 <p>${changes === 0 ? 'No changes.' : html`Changes in ${where(form, choices)}. Nothing is applied yet.`}</p>
 <div class="grid">
 ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('Unchanged', plan.unchanged)}${plan.skipped && keys('Skipped (set by the platform)', plan.skipped)}
@@ -184,6 +189,17 @@ ${inputs(choices, typed)}
 </form>`,
     },
   )
+}
+
+/** A block has no comments: the comment that was typed is shown again, and stays in the form. */
+function commentNote(form: Form | undefined): Html | undefined {
+  const comment = form?.comment?.trim()
+  return comment
+    ? note(
+        'warn',
+        html`<p>A block has no comment, so yours is not saved: “${comment}”. Add it to a variable afterwards.</p>`,
+      )
+    : undefined
 }
 
 /** Red where keys are deleted, which it counts. */

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../../platform/schema/builder.ts'
 import { type EnvList, type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
-import { countOf, filterForm } from '../../controls.ts'
+import { apiCommand, countOf, filterForm, shellCommand, TOKEN_HINT } from '../../controls.ts'
 import { dataTable, select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
 import { canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
@@ -74,7 +74,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
       body: html`<div class="head"><h1>Variables</h1><div class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${envs.length > 0 && downloads(account, path, environments)} ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</div></div>
 ${formErrorNotice(error)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
-${found.length > 0 ? table(ctx, account, found, { path, environments, names }) : nothing(account, project, envs.length === 0)}`,
+${found.length > 0 ? table(ctx, account, found, { path, environments, names }) : nothing(ctx, account, project, envs.length === 0)}`,
     },
   )
 }
@@ -165,10 +165,11 @@ function originOf(icon: string | undefined): string[] {
   return url !== null && /^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin) ? [url.origin] : []
 }
 
-function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
+function nothing(ctx: ConsoleCtx, account: OwnAccount, project: string, isEmpty: boolean): Html {
   if (!isEmpty) return html`<p class="card empty">No variables match these filters.</p>`
   return html`<div class="card empty"><h2>No variables yet</h2><p>Builds and functions read variables such as API keys, URLs and feature flags. Values are encrypted.</p>
-<p class="soft small">From a terminal, with the CLI or the API:</p>
-<pre>berth env import ${project} .env --target production</pre>
-<pre>curl -X POST "$BERTH/v10/projects/${project}/env?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"key": "NAME", "value": "value", "target": ["production"]}'</pre></div>`
+<p class="soft small">From a terminal on the server:</p>
+${shellCommand(`berth env import ${project} .env --target production${account.kind === 'team' ? ` --team ${account.slug}` : ''}`)}
+${TOKEN_HINT}
+${apiCommand(ctx, `/v10/projects/${project}/env?slug=${account.slug}`, { key: 'NAME', value: 'value', target: ['production'] })}</div>`
 }

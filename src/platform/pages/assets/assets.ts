@@ -19,6 +19,8 @@ export const SCRIPT: Asset = scriptOf('turbo', 'turbo')
 export const CONTROLS: Asset = scriptOf('controls', 'controls script')
 export const DROP_SCRIPT: Asset = scriptOf('drop', 'drop script')
 export const LOG_SCRIPT: Asset = scriptOf('log', 'log script')
+/** Keys for the sections, and the list of all keys. */
+export const KEYS_SCRIPT: Asset = scriptOf('keys', 'keys script')
 export const SEARCH: Asset = scriptOf('search', 'search script')
 /** For sign-in pages that redirect to a provider with a saved form, and for the page that restores the form. */
 export const SAVED_FORM_SCRIPT: Asset = scriptOf('keep', 'keep script')

@@ -1,0 +1,34 @@
+/** Commands on the pages of empty lists: filled in, with a button that copies them. docs/console.md: Page layout. */
+import assert from 'node:assert/strict'
+import { openSignedInClient } from '../support/clients/browser-client.ts'
+import { seedProject } from '../support/projects.ts'
+import { onBothEngines } from '../support/world.ts'
+
+/** TABLE pages with commands, and what their commands begin with. */
+const PAGES: readonly (readonly [path: string, commands: readonly string[]])[] = [
+  ['/console/t/crew', ['npx berth link-cli --team crew', 'vercel project add web', 'curl -X POST']],
+  ['/console/t/team/projects/web/domains', ['vercel domains add', 'curl -X POST']],
+  [
+    '/console/t/team/projects/web/variables',
+    ['berth env import web .env --target production --team team', 'curl -X POST'],
+  ],
+  ['/console/t/team/projects/web/deployments', ['curl -X POST']],
+]
+
+onBothEngines('each command has the address of the service and a button that copies it', async (world) => {
+  await seedProject(world, 'web', `?teamId=${world.credentials.teamId}`)
+  const client = await openSignedInClient(world)
+  await client.get('/console/teams/new')
+  await client.post('/console/teams/new', { slug: 'crew' })
+  for (const [path, expected] of PAGES) {
+    const { text } = await client.get(path)
+    const commands = [...text.matchAll(/<pre>([^<]*)<\/pre>/g)].map(([, command]) => command!)
+    assert.equal(commands.length, expected.length, `${path}: ${commands.join('\n')}`)
+    for (const [at, start] of expected.entries()) assert.ok(commands[at]!.startsWith(start), `${path}: ${start}`)
+    const copied = [...text.matchAll(/<\/pre><button type="button"[^>]* data-copy/g)]
+    assert.equal(copied.length, commands.length, path)
+    const calls = commands.filter((command) => command.startsWith('curl'))
+    for (const call of calls) assert.ok(call.includes(`${world.deps.origin()}/`), call)
+    assert.doesNotMatch(text, /\$BERTH/)
+  }
+})
