@@ -68,9 +68,9 @@ function isWhole(value: unknown, max: number): boolean {
 
 /** A private directory for one database. */
 function newFolder(): string {
-  const folder = join(tmpdir(), `berth-${randomUUID()}`)
-  mkdirSync(folder, { mode: 0o700 })
-  return folder
+  const directory = join(tmpdir(), `berth-${randomUUID()}`)
+  mkdirSync(directory, { mode: 0o700 })
+  return directory
 }
 
 function configOf({ port = 0, logLevel = 'silent', settings = {} }: BerthOptions, dataFolder: string): Config {

@@ -12,11 +12,11 @@ declare const WebAssembly: { Module: new (bytes: Uint8Array) => object }
 /** TABLE parameters of a CommonJS module. */
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
-/** Loads a module of either form, whatever the package.json next to it says of its form. Returns its exports. `folder`: of the function. */
-export async function importEdge(file: string, folder: string): Promise<unknown> {
-  const require = requireIn(folder, file)
+/** Loads a module of either form, whatever the package.json next to it says of its form. Returns its exports. `directory`: of the function. */
+export async function importEdge(file: string, directory: string): Promise<unknown> {
+  const require = requireIn(directory, file)
   Object.assign(globalThis, { self: globalThis, EdgeRuntime: 'edge-runtime', AsyncLocalStorage, require })
-  fetchFilesOf(folder)
+  fetchFilesOf(directory)
   const run = asCommonJs(readFileSync(file, 'utf8'), file)
   if (run === undefined) return importModule(pathToFileURL(file).href)
   const module = { exports: {} }
@@ -25,29 +25,29 @@ export async function importEdge(file: string, folder: string): Promise<unknown>
 }
 
 /** Next.js names its compiled modules by their place in the function: `/wasm/a.wasm`. */
-function requireIn(folder: string, file: string): (id: string) => unknown {
+function requireIn(directory: string, file: string): (id: string) => unknown {
   const own = createRequire(file)
   const require = (id: string) => {
-    if (/^\/wasm\/[^/]+\.wasm$/.test(id)) return new WebAssembly.Module(readFileSync(join(folder, id)))
+    if (/^\/wasm\/[^/]+\.wasm$/.test(id)) return new WebAssembly.Module(readFileSync(join(directory, id)))
     return id.endsWith(COMPILED) ? new WebAssembly.Module(readFileSync(own.resolve(withoutQuery(id)))) : own(id)
   }
   return Object.assign(require, own)
 }
 
 /** Lets `fetch` find assets and fonts of the function, and no other file: a visitor may have chosen the address. */
-function fetchFilesOf(folder: string): void {
+function fetchFilesOf(directory: string): void {
   const own = globalThis.fetch
   globalThis.fetch = async function fetch(input, init) {
-    const path = fileOf(folder, input instanceof Request ? input.url : String(input))
+    const path = fileOf(directory, input instanceof Request ? input.url : String(input))
     return path === undefined ? own(input, init) : new Response(readFileSync(path))
   }
 }
 
 /** Next.js writes `blob:` and a name of `assets/` for an imported file. Other modules have fonts next to them. */
-function fileOf(folder: string, address: string): string | undefined {
+function fileOf(directory: string, address: string): string | undefined {
   const [, name, font] = /^(?:blob:(.+)|(file:.+\.(?:otf|ttf|woff2?)))$/i.exec(address) ?? []
-  const [place, path] = font === undefined ? ['assets', join(folder, 'assets', name ?? '')] : ['', pathOf(font)]
-  const isInside = (name ?? font) !== undefined && path.startsWith(`${join(folder, place)}/`)
+  const [place, path] = font === undefined ? ['assets', join(directory, 'assets', name ?? '')] : ['', pathOf(font)]
+  const isInside = (name ?? font) !== undefined && path.startsWith(`${join(directory, place)}/`)
   return isInside && existsSync(path) ? path : undefined
 }
 

@@ -55,14 +55,14 @@ function webRequest(request: IncomingMessage, response: ServerResponse): Request
     const name = request.rawHeaders[at]!
     if (!OF_CONNECTION.includes(name.toLowerCase())) headers.append(name, request.rawHeaders[at + 1]!)
   }
-  const gone = new AbortController()
+  const clientAbort = new AbortController()
   response.once('close', () => {
-    if (!response.writableFinished) gone.abort()
+    if (!response.writableFinished) clientAbort.abort()
   })
   const { method = 'GET' } = request
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const body = hasBody ? (Readable.toWeb(request) as unknown as RequestInit['body']) : null
-  const init = { method, headers, body, signal: gone.signal, ...(hasBody && { duplex: 'half' }) }
+  const init = { method, headers, body, signal: clientAbort.signal, ...(hasBody && { duplex: 'half' }) }
   // Joined, not resolved: a path that begins with two slashes names no other host.
   return new Request(originOf(request) + request.url, init as RequestInit)
 }

@@ -178,12 +178,12 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
  * The regions of functions have two names: `functionDefaultRegions`, and `serverlessFunctionRegion` for the first of them. Either sets both; only the
  * sent name is stored.
  */
-function keepRegions(stored: Settings, said: Settings, merged: Settings): void {
-  if (said.resourceConfig?.functionDefaultRegions) delete merged.serverlessFunctionRegion
+function keepRegions(stored: Settings, requested: Settings, merged: Settings): void {
+  if (requested.resourceConfig?.functionDefaultRegions) delete merged.serverlessFunctionRegion
   else if (merged.resourceConfig) {
     const { functionDefaultRegions: _, ...resources } = merged.resourceConfig
     const previous = stored.resourceConfig?.functionDefaultRegions
-    const stays = said.serverlessFunctionRegion === undefined && previous !== undefined
+    const stays = requested.serverlessFunctionRegion === undefined && previous !== undefined
     merged.resourceConfig = stays ? { ...resources, functionDefaultRegions: previous } : resources
   }
 }

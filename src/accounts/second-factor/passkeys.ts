@@ -204,10 +204,10 @@ async function challengeIn(
 ): Promise<string | undefined> {
   const text = response?.response?.clientDataJSON
   if (typeof text !== 'string') return undefined
-  const said = parsed<{ challenge?: unknown; crossOrigin?: unknown }>(Buffer.from(text, 'base64url').toString())
+  const clientData = parsed<{ challenge?: unknown; crossOrigin?: unknown }>(Buffer.from(text, 'base64url').toString())
   // Pages of Berth are never framed by other sites (WebAuthn level 3, 7.2), and the library does not check it.
-  if (said === undefined || said.crossOrigin === true) return undefined
-  const { challenge } = said
+  if (clientData === undefined || clientData.crossOrigin === true) return undefined
+  const { challenge } = clientData
   if (typeof challenge !== 'string' || !(await isOwnChallenge(ctx, purpose, challenge))) return undefined
   return challenge
 }

@@ -105,8 +105,8 @@ export async function consumeTotp(
 
 /** Removes the secret. False when no confirmed secret exists. */
 export async function removeTotp({ db }: Pick<Ctx, 'db'>, userId: string): Promise<boolean> {
-  const gone = await db.deleteFrom('totp').where('user_id', '=', userId).returning('confirmed_at').executeTakeFirst()
-  return gone !== undefined && gone.confirmed_at !== null
+  const deleted = await db.deleteFrom('totp').where('user_id', '=', userId).returning('confirmed_at').executeTakeFirst()
+  return deleted !== undefined && deleted.confirmed_at !== null
 }
 
 async function totpOf(secret: string): Promise<TOTP> {

@@ -42,8 +42,8 @@ export async function findPendingSignIn({ db, now, csrfToken }: DbCtx & Browser)
 
 /** Ends a pending sign-in. False when it was already finished or ended. Of concurrent calls, one succeeds. */
 export async function endPendingSignIn({ db, csrfToken }: Pick<DbCtx, 'db'> & Browser): Promise<boolean> {
-  const gone = db.deleteFrom('half_sign_in').where('hash', '=', hashOf({ csrfToken }))
-  return (await gone.returning('user_id').executeTakeFirst()) !== undefined
+  const deleted = db.deleteFrom('half_sign_in').where('hash', '=', hashOf({ csrfToken }))
+  return (await deleted.returning('user_id').executeTakeFirst()) !== undefined
 }
 
 /** Ends all pending sign-ins of a user. */

@@ -66,8 +66,8 @@ export async function createPerson(ctx: OperatorCtx, vouched: IdentityClaims & {
 
 /** The provider's user name, or the address before "@", limited to the characters of a username. */
 function usernameOf({ username, email }: IdentityClaims): string {
-  const wanted = (username ?? email ?? '').split('@', 1)[0]!.normalize('NFKD').toLowerCase()
-  const slug = wanted
+  const desired = (username ?? email ?? '').split('@', 1)[0]!.normalize('NFKD').toLowerCase()
+  const slug = desired
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replace(/^(?:(?:usr|team|prj)_|[^a-z0-9]+)+/, '')
     .replace(/(?<!-)-+$/, '')

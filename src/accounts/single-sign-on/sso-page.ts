@@ -115,10 +115,10 @@ async function admit(ctx: PageCtx, _: CallbackInput, outcome: Outcome): Promise<
       why: `${name} does not confirm that your email address is verified. Contact its operator.`,
       status: 403,
     })
-  const known = await findByEmail(ctx, email)
-  if (known !== undefined) {
-    await mailIdentityLink(ctx, known, vouched)
-    return asked(ctx, email, known.id)
+  const existing = await findByEmail(ctx, email)
+  if (existing !== undefined) {
+    await mailIdentityLink(ctx, existing, vouched)
+    return asked(ctx, email, existing.id)
   }
   const userId = await createPerson(ctx, { ...vouched, email })
   await linkIdentity(ctx, userId, vouched)

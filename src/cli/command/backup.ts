@@ -62,7 +62,7 @@ async function createAt(config: Config, to: FileLocation, withKeys: boolean, pro
   const isFile = key.endsWith('.db')
   const place = await openBackupDestination(config, isFile ? folderOf(to) : bucketDestination({ bucket, key }))
   const name = isFile ? basename(key) : ''
-  const make = (folder: string) => createBackup(config, { to: `${folder}/${name}`, ...options }, progress)
+  const make = (directory: string) => createBackup(config, { to: `${directory}/${name}`, ...options }, progress)
   const made = await place.storeManual(make, NEVER)
   const at = { place: place.name, name: basename(made.file) }
   return { ...made, file: `${at.place}/${at.name}`, at }
@@ -81,8 +81,8 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
     return unnoted === undefined ? [] : [notNoted(unnoted)]
   }
   try {
-    const look = (path: string) => verifyBackup(config, path, barOf(progress))
-    const { manifest, entries, keys } = await place.read(name, look, NEVER)
+    const verify = (path: string) => verifyBackup(config, path, barOf(progress))
+    const { manifest, entries, keys } = await place.read(name, verify, NEVER)
     const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
     const text = `${file} is whole: ${pluralize(rows, 'row')}, an audit log of ${pluralize(entries, 'line')}, and its keys are here (${pluralize(keys.opened, 'value')} opened)`
     return { data: { file, verified: true, manifest, entries, keys }, text, warnings: await note(manifest, null) }
@@ -116,8 +116,8 @@ async function backupAt(config: Config, text: string): Promise<Named> {
   const { openBackupDestination } = await import('../../operations/backup/destination.ts')
   const at = parseFileLocation(text, 'object')
   if ('bucket' in at) return { place: await openBackupDestination(config, folderOf(at)), name: basename(at.key) }
-  const { place: folder, name } = placeOf(resolve(at.file))
-  return { place: await openBackupDestination(config, { folder }), name }
+  const { place: directory, name } = placeOf(resolve(at.file))
+  return { place: await openBackupDestination(config, { folder: directory }), name }
 }
 
 /** The destination that contains an object of a bucket. */

@@ -28,22 +28,22 @@ type Counts = {
  * A slice that conflicts with existing variables is bisected, so that the others are written. Exits with 1 when some failed. Prints keys, never
  * values.
  */
-export async function importCommand(given: Invocation): Promise<CommandResult> {
-  const { value, progress } = given
+export async function importCommand(invocation: Invocation): Promise<CommandResult> {
+  const { value, progress } = invocation
   const file = value('file')!
   const pieces = piecesOf(file, readText(file))
   const counts: Counts = { added: 0, updated: 0, unchanged: 0, skipped: [], failed: [] }
-  const config = given.settings()
+  const config = invocation.settings()
   const slices = slicesOf(pieces)
-  await mustBeRight(config, given, file, slices)
+  await mustBeRight(config, invocation, file, slices)
   let sent = 0
   for (const slice of slices) {
-    await sendSlice(config, given, slice, counts)
+    await sendSlice(config, invocation, slice, counts)
     sent += slice.length
     progress.show('importing', sent, pieces.length)
   }
   const { added, updated, unchanged, skipped, failed } = counts
-  const planned = given.has('dry-run') ? 'would be ' : ''
+  const planned = invocation.has('dry-run') ? 'would be ' : ''
   const text = `${planned}added ${added}, ${planned}updated ${updated}, unchanged ${unchanged}, failed ${failed.length}`
   const warnings = skipped.map((key) => `${key} is skipped: the platform sets it`)
   warnings.push(...failed.map(({ key, message }) => `${key}: ${message}`))
@@ -87,10 +87,15 @@ function slicesOf(pieces: readonly Piece[]): Piece[][] {
 }
 
 /** Throws, naming every line that the service rejects as invalid. Other errors are reported later. */
-async function mustBeRight(config: Config, given: Invocation, file: string, slices: readonly Piece[][]): Promise<void> {
+async function mustBeRight(
+  config: Config,
+  invocation: Invocation,
+  file: string,
+  slices: readonly Piece[][],
+): Promise<void> {
   const wrong: LineError[] = []
   for (const slice of slices) {
-    const plan = await send(config, given, slice, true).catch((error) => {
+    const plan = await send(config, invocation, slice, true).catch((error) => {
       if (error instanceof ServiceError && isOfTheVariables(error)) return error
       throw error
     })
@@ -103,9 +108,9 @@ async function mustBeRight(config: Config, given: Invocation, file: string, slic
   throw new Error(`${sentences.join('\n')}\nnothing was changed`)
 }
 
-async function sendSlice(config: Config, given: Invocation, slice: Piece[], counts: Counts): Promise<void> {
+async function sendSlice(config: Config, invocation: Invocation, slice: Piece[], counts: Counts): Promise<void> {
   try {
-    const { plan } = await send(config, given, slice, given.has('dry-run'))
+    const { plan } = await send(config, invocation, slice, invocation.has('dry-run'))
     counts.added += plan.created.length
     counts.updated += plan.updated.length
     counts.unchanged += plan.unchanged.length
@@ -114,19 +119,19 @@ async function sendSlice(config: Config, given: Invocation, slice: Piece[], coun
     if (!(error instanceof ServiceError) || !isOfTheVariables(error)) throw error
     const half = slice.length >> 1
     if (half === 0) counts.failed.push({ key: slice[0]!.key, message: error.message })
-    else for (const part of [slice.slice(0, half), slice.slice(half)]) await sendSlice(config, given, part, counts)
+    else for (const part of [slice.slice(0, half), slice.slice(half)]) await sendSlice(config, invocation, part, counts)
   }
 }
 
-async function send(config: Config, given: Invocation, slice: Piece[], isDry: boolean): Promise<Planned> {
-  const { value, all } = given
+async function send(config: Config, invocation: Invocation, slice: Piece[], isDry: boolean): Promise<Planned> {
+  const { value, all } = invocation
   const query = queryText({
     mode: 'merge',
     target: all('target').join(','),
     gitBranch: value('git-branch'),
     type: value('type'),
     dryRun: isDry ? 'true' : undefined,
-    ...teamOf(given),
+    ...teamOf(invocation),
   })
   const path = servicePath('/v1/projects', [value('project'), 'env']) + query
   const body = slice.map(({ text }) => text).join('')
@@ -141,8 +146,8 @@ function isOfTheVariables({ code, lines }: ServiceError): boolean {
 }
 
 /** Prints the variables of a target, or writes them to a private file. */
-export async function exportCommand(given: Invocation): Promise<CommandResult> {
-  const { value } = given
+export async function exportCommand(invocation: Invocation): Promise<CommandResult> {
+  const { value } = invocation
   const branch = value('git-branch')
   if (branch !== undefined && value('target') !== 'preview')
     throw new BadUsage(`--git-branch is for --target preview: ${value('target')} has no variables of a branch`)
@@ -151,8 +156,8 @@ export async function exportCommand(given: Invocation): Promise<CommandResult> {
     value('target'),
     ...(branch === undefined ? [] : [branch]),
   ])
-  const asking: ServiceRequest = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
-  const { env, omitted } = (await callService(given.settings(), asking)) as Pulled
+  const asking: ServiceRequest = { method: 'GET', path: path + queryText(teamOf(invocation)), as: 'client' }
+  const { env, omitted } = (await callService(invocation.settings(), asking)) as Pulled
   const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)
   for (const [key, value] of Object.entries(env)) {
     const reason = reasonLeftOut(value)

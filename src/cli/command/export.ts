@@ -15,16 +15,16 @@ import { clientToken, serviceOrigin } from './service-client.ts'
 
 /** Writes into a new or empty directory, project by project. Every file is private (mode 0600). */
 export async function exportAccount({ value, settings, progress }: Invocation): Promise<CommandResult> {
-  const folder = resolve(value('folder')!)
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new BadUsage(`${folder} is not empty: name a new folder, so that nothing old is taken for new`)
+  const directory = resolve(value('folder')!)
+  if (existsSync(directory) && readdirSync(directory).length > 0)
+    throw new BadUsage(`${directory} is not empty: name a new folder, so that nothing old is taken for new`)
   const config = settings()
   const origin = await serviceOrigin(config)
   const token = clientToken(config)
   const here = openServer({ origin, token, team: value('team'), fetch: await createTrustedFetch(config) })
   const names: string[] = []
   for await (const { name } of projectsIn(here)) names.push(name)
-  createDirectory(folder)
+  createDirectory(directory)
   const warnings: string[] = []
   let variables = 0
   for (const [at, name] of names.entries()) {
@@ -32,20 +32,20 @@ export async function exportAccount({ value, settings, progress }: Invocation): 
     const whole = await readProject(here, name)
     if (whole === undefined) continue
     variables += whole.variables.length
-    warnings.push(...(await writeProject(here, join(folder, 'projects', name), whole)))
+    warnings.push(...(await writeProject(here, join(directory, 'projects', name), whole)))
   }
-  writeJson(join(folder, 'account.json'), await readAccount(here))
-  const text = `${folder}: ${pluralize(names.length, 'project')}, ${pluralize(variables, 'variable')}`
-  return { data: { folder, projects: names.length, variables, left: warnings }, text, warnings }
+  writeJson(join(directory, 'account.json'), await readAccount(here))
+  const text = `${directory}: ${pluralize(names.length, 'project')}, ${pluralize(variables, 'variable')}`
+  return { data: { folder: directory, projects: names.length, variables, left: warnings }, text, warnings }
 }
 
 /** Writes `project.json` without values, and a `.env` file per environment. Returns the omitted parts. */
-async function writeProject(here: Server, folder: string, whole: ProjectData): Promise<string[]> {
+async function writeProject(here: Server, directory: string, whole: ProjectData): Promise<string[]> {
   const { project, environments, variables, domains, slugs } = whole
-  createDirectory(folder)
+  createDirectory(directory)
   const { env: _, latestDeployments: __, targets: ___, protectionBypass: ____, ...settings } = project
   const named = variables.map(({ value: _, decrypted: __, securityIssues: ___, ...rest }) => rest)
-  writeJson(join(folder, 'project.json'), { project: settings, environments, variables: named, domains })
+  writeJson(join(directory, 'project.json'), { project: settings, environments, variables: named, domains })
   const files = new Map<string, { values: Record<string, string>; omitted: string[] }>()
   const left: string[] = []
   for (const variable of variables) {
@@ -60,7 +60,7 @@ async function writeProject(here: Server, folder: string, whole: ProjectData): P
     }
   }
   for (const [place, { values, omitted }] of files)
-    writeFileAtomically(join(folder, `${place}.env`), writeDotenv(values, omitted))
+    writeFileAtomically(join(directory, `${place}.env`), writeDotenv(values, omitted))
   return left
 }
 

@@ -60,9 +60,9 @@ export function showReport({ sections }: Report): string {
 }
 
 function showSection({ title, count, partial, items }: Section): string {
-  const told = items.length < count ? `, these ${items.length} for the longest` : ''
+  const note = items.length < count ? `, these ${items.length} for the longest` : ''
   const more = partial ? ' or details: not all was looked through' : ''
-  return [`${title}: ${count}${more}${told}`, ...items.map(showItem)].join('\n')
+  return [`${title}: ${count}${more}${note}`, ...items.map(showItem)].join('\n')
 }
 
 function showItem({ what, where, since, advice }: ReportItem): string {

@@ -17,16 +17,16 @@ const NEVER = new AbortController().signal
 const MIN_PASSPHRASE = 12
 
 /** Encrypts the keyring and writes it to a file or a bucket. Rejects the disk of the keyring and the database, unless forced. */
-export async function exportKeysCommand(given: Invocation): Promise<CommandResult> {
-  const config = given.settings()
-  const place = given.value('to')!
+export async function exportKeysCommand(invocation: Invocation): Promise<CommandResult> {
+  const config = invocation.settings()
+  const place = invocation.value('to')!
   const isHere = isOnSameDisk(config, place)
-  if (isHere && !given.has('same-disk'))
+  if (isHere && !invocation.has('same-disk'))
     throw new Error(
       `${place} is on the disk of the keyring or of the store, and is lost with it: name another place, or say --same-disk and carry it elsewhere`,
     )
   const keyring = readKeyring(config.keys)
-  const passphrase = readPassphrase(given, config)
+  const passphrase = readPassphrase(invocation, config)
   if (passphrase.length < MIN_PASSPHRASE)
     throw new BadUsage(`the passphrase has less than ${MIN_PASSPHRASE} characters: take a longer one`)
   await writeCopy(config, place, await sealKeyringCopy(keyring, passphrase, new Date().toISOString()))
@@ -36,16 +36,16 @@ export async function exportKeysCommand(given: Invocation): Promise<CommandResul
 }
 
 /** Opens a copy and reports its root keys to the running service. Exits with 1 when one is missing. */
-export async function verifyKeysCommand(given: Invocation): Promise<CommandResult> {
-  const config = given.settings()
-  const place = given.value('copy')!
+export async function verifyKeysCommand(invocation: Invocation): Promise<CommandResult> {
+  const config = invocation.settings()
+  const place = invocation.value('copy')!
   const copy = await readCopy(config, place)
   const isHere = isOnSameDisk(config, place)
-  if (isHere && !given.has('same-disk'))
+  if (isHere && !invocation.has('same-disk'))
     throw new Error(
       `${place} is on the disk of the keyring or of the store, and is lost with it: verify the copy at the other place, or say --same-disk, which does not count`,
     )
-  const { keys } = await openKeyringCopy(copy, readPassphrase(given, config), place)
+  const { keys } = await openKeyringCopy(copy, readPassphrase(invocation, config), place)
   const ids = keys.map(({ id }) => id)
   if (isHere)
     return {
@@ -64,13 +64,13 @@ export async function verifyKeysCommand(given: Invocation): Promise<CommandResul
 }
 
 /** Writes the keyring of a copy to BERTH_KEYS, if none exists. */
-export async function importKeysCommand(given: Invocation): Promise<CommandResult> {
-  const config = given.settings()
-  const place = given.value('copy')!
+export async function importKeysCommand(invocation: Invocation): Promise<CommandResult> {
+  const config = invocation.settings()
+  const place = invocation.value('copy')!
   if ('text' in config.keys) throw new BadSetting('BERTH_KEYS holds the keyring itself: set it to a path to import one')
   const { file } = config.keys
   if (existsSync(file)) throw new Error(`there is a keyring at ${file} already: move it away first`)
-  const keyring = await openKeyringCopy(await readCopy(config, place), readPassphrase(given, config), place)
+  const keyring = await openKeyringCopy(await readCopy(config, place), readPassphrase(invocation, config), place)
   // The service also creates the data directory, but no other one for the keyring.
   if (resolve(dirname(file)) === resolve(config.dataDirectory)) createDirectory(config.dataDirectory)
   if (!writeKeyring(file, keyring)) throw new Error(`there is a keyring at ${file} already: move it away first`)
@@ -90,8 +90,8 @@ function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path))
 }
 
-function readPassphrase(given: Invocation, { keysPassphrase }: Config): string {
-  const file = given.value('passphrase-file')
+function readPassphrase(invocation: Invocation, { keysPassphrase }: Config): string {
+  const file = invocation.value('passphrase-file')
   if (file === undefined && keysPassphrase !== undefined) return keysPassphrase
   // A terminal would echo the input.
   if (file === undefined && process.stdin.isTTY)

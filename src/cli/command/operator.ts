@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 /** `holds`: a response field that must be true for exit code 0. `show`: formats the response for a terminal. */
 type Request = Omit<ServiceRequest, 'as'> & { holds?: string; show?: (answer: never) => string }
 
-const REQUESTS: Record<string, (given: Invocation) => Request> = {
+const REQUESTS: Record<string, (invocation: Invocation) => Request> = {
   report: () => ({ method: 'GET', path: path('report'), show: showReport }),
   'keys status': () => ({ method: 'GET', path: path('keys') }),
   'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
@@ -33,7 +33,7 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
   }),
   'user suspend': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: true } }),
   'user resume': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: false } }),
-  'user delete': (given) => removal('users', 'user', given),
+  'user delete': (invocation) => removal('users', 'user', invocation),
   'user password-link': ({ value }) => ({ method: 'POST', path: path('users', value('user'), 'password-link') }),
   'user second-factors rm': ({ value }) => ({ method: 'DELETE', path: path('users', value('user'), 'second-factors') }),
   'team add': ({ value }) => ({
@@ -43,7 +43,7 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
   }),
   'team list': ({ value }) => listed('teams', { search: value('search') }),
   'team show': ({ value }) => ({ method: 'GET', path: path('teams', value('team')) }),
-  'team delete': (given) => removal('teams', 'team', given),
+  'team delete': (invocation) => removal('teams', 'team', invocation),
   'account plan': ({ value }) => ({
     method: 'PATCH',
     path: path('accounts', value('account')),
@@ -118,9 +118,9 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
 /** Returns the function that runs an operator command. */
 export function operatorCommand(words: string): RunCommand {
   const request = REQUESTS[words]!
-  return async (given) => {
-    const { holds, show, ...sent } = request(given)
-    const data = await callService(given.settings(), { ...sent, as: 'operator' })
+  return async (invocation) => {
+    const { holds, show, ...sent } = request(invocation)
+    const data = await callService(invocation.settings(), { ...sent, as: 'operator' })
     if (data === undefined) return { data: { done: true }, text: 'done' }
     const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
     return { data, ...(show && { text: show(data as never) }), code: isTrue ? 0 : 1 }

@@ -128,7 +128,7 @@ const HISTORY = {
 function historyFacts(history: Numbers['history']): Html[] {
   return Object.entries(HISTORY).map(([key, name]) => {
     const count = history[key as keyof typeof HISTORY]
-    const told = count.toLocaleString('en')
-    return html`<dt>${name}</dt><dd>${count >= MAX_HISTORY ? `${told} or more` : told}</dd>`
+    const shownCount = count.toLocaleString('en')
+    return html`<dt>${name}</dt><dd>${count >= MAX_HISTORY ? `${shownCount} or more` : shownCount}</dd>`
   })
 }

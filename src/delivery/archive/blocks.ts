@@ -42,9 +42,9 @@ export function openBlocks(source: AsyncGenerator<Buffer>): Blocks {
     async take(size) {
       // Most headers are within one piece.
       if (size <= piece.length) return (await some(size))!
-      const taken: Buffer[] = []
-      for await (const given of pieces(size)) taken.push(given)
-      return taken.length === 1 ? taken[0]! : Buffer.concat(taken)
+      const chunks: Buffer[] = []
+      for await (const given of pieces(size)) chunks.push(given)
+      return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     },
     async *rest() {
       for (let given = await some(Number.POSITIVE_INFINITY); given !== undefined; ) {

@@ -67,7 +67,7 @@ async function* piecesOf(body: Kept['body']): AsyncGenerator<Buffer> {
 async function withoutFilledFolders(entries: UploadEntry[]): Promise<UploadEntry[]> {
   const empty = new Set(entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path))
   await mapInSlices(entries, ({ path }) => {
-    for (const folder of foldersAbove(path)) empty.delete(folder)
+    for (const directory of foldersAbove(path)) empty.delete(directory)
   })
   return entries.filter(({ kind, path }) => kind !== 'folder' || empty.has(path))
 }

@@ -26,8 +26,8 @@ export function readCreateEnv({ env, build, gitMetadata }: CreateDeployment): Cr
   return read
 }
 
-function textsOf(said: unknown, field: string): Texts {
-  const entries = Object.entries((said ?? {}) as object)
+function textsOf(sent: unknown, field: string): Texts {
+  const entries = Object.entries((sent ?? {}) as object)
   for (const [key, value] of entries) {
     if (!KEY.test(key))
       refuse('bad_request', `Invalid request: \`${field}\` has the key "${key.slice(0, 100)}", which no variable has.`)

@@ -100,11 +100,11 @@ export async function indexChunk(
 
 /** Deletes the rows of the chunks from a serial on, and releases their files. */
 export async function deleteChunks(db: Queries, deploymentId: string, first: number): Promise<void> {
-  const gone = await db
+  const deleted = await db
     .deleteFrom('build_log')
     .where('deployment_id', '=', deploymentId)
     .where('first_serial', '>=', first)
     .returning('blob_id')
     .execute()
-  await releaseChunks(db, gone)
+  await releaseChunks(db, deleted)
 }

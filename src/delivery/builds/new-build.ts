@@ -98,8 +98,8 @@ async function cancelOlder(ctx: Ctx, project: Row<'project'>, deployment: Row<'d
   }
 }
 
-/** Returns the settings of a project that its build gets. `said`: of the request, which come before them. */
-export function buildSettingsOf(project: Row<'project'>, said: object): BuildSettings {
+/** Returns the settings of a project that its build gets. `requested`: of the request, which come before them. */
+export function buildSettingsOf(project: Row<'project'>, requested: object): BuildSettings {
   const shown = showSettings(project.settings_json)
   const settings: BuildSettings = {
     framework: shown.framework ?? null,
@@ -112,6 +112,6 @@ export function buildSettingsOf(project: Row<'project'>, said: object): BuildSet
     nodeVersion: shown.nodeVersion,
     sourceFilesOutsideRootDirectory: shown.sourceFilesOutsideRootDirectory ?? false,
   }
-  const given = Object.entries(said).filter(([field, value]) => field in settings && value != null)
+  const given = Object.entries(requested).filter(([field, value]) => field in settings && value != null)
   return { ...settings, ...Object.fromEntries(given) }
 }

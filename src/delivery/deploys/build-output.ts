@@ -155,12 +155,12 @@ const ARCHIVES = { slots: 3, canAcquire: (_: string, inUse: number) => inUse ===
 const turns = new WeakMap<Db, Semaphore>()
 
 async function inArchiveTurn<T>({ deps, account }: Ctx, work: () => Promise<T>): Promise<T> {
-  const turn = turns.getOrInsertComputed(deps.db, () => createSemaphore(ARCHIVES))
-  await turn.acquire(account.id)
+  const semaphore = turns.getOrInsertComputed(deps.db, () => createSemaphore(ARCHIVES))
+  await semaphore.acquire(account.id)
   try {
     return await work()
   } finally {
-    turn.release(account.id)
+    semaphore.release(account.id)
   }
 }
 

@@ -119,7 +119,8 @@ function createListing(report: Report) {
     async refuseClashes(): Promise<void> {
       const filled = new Set<string>()
       await mapInSlices([...kinds.keys()], (path) => {
-        for (const folder of foldersAbove(path)) if ((kinds.get(folder) ?? 'folder') !== 'folder') filled.add(folder)
+        for (const directory of foldersAbove(path))
+          if ((kinds.get(directory) ?? 'folder') !== 'folder') filled.add(directory)
       })
       for (const path of filled)
         addError(report, shown(path), '', 'is a file or a link, and other entries lie below it.')

@@ -47,8 +47,8 @@ const DETECTED = [
 
 /** Creates the project of a folder without one. Refuses: as creating a project does. */
 export async function createPlace(ctx: Ctx, { body, ...input }: CreateInput): Promise<Row<'project'>> {
-  const said = Object.entries(body.projectSettings ?? {}).filter(([field]) => DETECTED.includes(field as 'framework'))
-  const settings = validate(SettingsSchema, Object.fromEntries(said), 'projectSettings') as SettingsBody
+  const sent = Object.entries(body.projectSettings ?? {}).filter(([field]) => DETECTED.includes(field as 'framework'))
+  const settings = validate(SettingsSchema, Object.fromEntries(sent), 'projectSettings') as SettingsBody
   const name = body.project ?? body.name ?? ''
   const nothing = { hash: undefined, connected: undefined }
   const { id } = await createProject(ctx, undefined, { ...input, body: { ...settings, name } }, nothing)
@@ -58,10 +58,10 @@ export async function createPlace(ctx: Ctx, { body, ...input }: CreateInput): Pr
 /** Returns the build settings that a request names, for its deployment alone. Refuses: bad_request 400 (an invalid value). */
 export function readBuildSettings({ projectSettings }: CreateDeployment): object {
   const fields: readonly string[] = [...DETECTED, 'commandForIgnoringBuildStep', 'sourceFilesOutsideRootDirectory']
-  const said = Object.entries(projectSettings ?? {}).filter(
+  const sent = Object.entries(projectSettings ?? {}).filter(
     ([field, value]) => fields.includes(field) && value !== null,
   )
-  return validate(SettingsSchema, Object.fromEntries(said), 'projectSettings') as object
+  return validate(SettingsSchema, Object.fromEntries(sent), 'projectSettings') as object
 }
 
 type Shows = Pick<Row<'deployment'>, 'target' | 'custom_environment_id'>
@@ -87,8 +87,8 @@ const MAX_BRANCH = 250
 
 /** Returns the git branch of a deployment, if the client sends one. */
 export function readBranch({ gitMetadata, meta }: CreateDeployment): string | null {
-  const said = [(gitMetadata as Fields)?.commitRef, ...BRANCH_FIELDS.map((field) => (meta as Fields)?.[field])]
-  const branch = said.find((one) => typeof one === 'string' && one !== '') as string | undefined
+  const sent = [(gitMetadata as Fields)?.commitRef, ...BRANCH_FIELDS.map((field) => (meta as Fields)?.[field])]
+  const branch = sent.find((one) => typeof one === 'string' && one !== '') as string | undefined
   return branch === undefined || branch.length > MAX_BRANCH ? null : branch
 }
 
@@ -98,8 +98,8 @@ const MAX_VALUE = 1000
 const MAX_FIELDS = 100
 
 /** Returns the meta of a deployment to store; truncates long texts such as commit messages. Refuses: bad_request 400 (more than 100 fields, or 4 KiB). */
-export function readClientMeta({ meta: said }: CreateDeployment, before: Record<string, string> = {}): string {
-  const values = Object.entries((said ?? {}) as object).filter(
+export function readClientMeta({ meta: sent }: CreateDeployment, before: Record<string, string> = {}): string {
+  const values = Object.entries((sent ?? {}) as object).filter(
     ([, value]) => value !== null && typeof value !== 'object',
   )
   const texts = values.map(([field, value]) => [field, String(value).slice(0, MAX_VALUE).toWellFormed()])

@@ -21,12 +21,12 @@ const ACCOUNT = /^[A-Za-z0-9_-]{1,64}$/
 const SHA256 = /^[0-9a-f]{64}$/
 
 /** Opens the directory, creates it if missing, and removes partial files of a killed process. */
-export function openFolderStore(folder: string): FileStore {
-  createDirectory(folder)
-  const arriving = join(folder, 'arriving')
+export function openFolderStore(directory: string): FileStore {
+  createDirectory(directory)
+  const arriving = join(directory, 'arriving')
   createDirectory(arriving)
   removeStaleTemporaryFiles(arriving, '', DEAD_MS)
-  const pathOf = (accountId: string, sha256: string) => pathOfFile(folder, accountId, sha256)
+  const pathOf = (accountId: string, sha256: string) => pathOfFile(directory, accountId, sha256)
   const sizeOf = async (accountId: string, sha256: string) => {
     const stats = await stat(pathOf(accountId, sha256)).catch(ignoreMissing)
     return stats?.isFile() ? stats.size : undefined
@@ -39,7 +39,7 @@ export function openFolderStore(folder: string): FileStore {
       const nameOf = () => {
         digest = reading.digest()
         mustBeAnnounced(digest, announced)
-        createDirectory(shelfOf(folder, accountId, digest.sha256))
+        createDirectory(shelfOf(directory, accountId, digest.sha256))
         return pathOf(accountId, digest.sha256)
       }
       await writeNamedWhole(arriving, reading.pieces, nameOf, READ_ONLY)
@@ -52,28 +52,28 @@ export function openFolderStore(folder: string): FileStore {
     remove: (accountId, sha256, writtenBefore = Number.POSITIVE_INFINITY) =>
       removeOlder(pathOf(accountId, sha256), arriving, writtenBefore),
     removeCutShort: (before) => removeCutShortLater(arriving, before),
-    all: () => listFiles(folder),
+    all: () => listFiles(directory),
   }
 }
 
 /** Returns the path of a file. Throws on an invalid account or digest. */
-export function pathOfFile(folder: string, accountId: string, sha256: string): string {
-  return join(shelfOf(folder, accountId, sha256), sha256)
+export function pathOfFile(directory: string, accountId: string, sha256: string): string {
+  return join(shelfOf(directory, accountId, sha256), sha256)
 }
 
 /** The directory of a file. Throws on an invalid account or digest, since both become part of a path. */
-function shelfOf(folder: string, accountId: string, sha256: string): string {
+function shelfOf(directory: string, accountId: string, sha256: string): string {
   if (!ACCOUNT.test(accountId) || !SHA256.test(sha256)) throw new Error(`no file of an account: ${accountId} ${sha256}`)
-  return join(folder, accountId, sha256.slice(0, 2))
+  return join(directory, accountId, sha256.slice(0, 2))
 }
 
-async function* listFiles(folder: string): ReturnType<FileStore['all']> {
-  for await (const account of await opendir(folder)) {
+async function* listFiles(directory: string): ReturnType<FileStore['all']> {
+  for await (const account of await opendir(directory)) {
     if (!account.isDirectory() || account.name === 'arriving') continue
-    for await (const shelf of await opendir(join(folder, account.name))) {
+    for await (const shelf of await opendir(join(directory, account.name))) {
       if (!shelf.isDirectory()) continue
-      for await (const file of await opendir(join(folder, account.name, shelf.name))) {
-        const stats = await stat(join(folder, account.name, shelf.name, file.name)).catch(ignoreMissing)
+      for await (const file of await opendir(join(directory, account.name, shelf.name))) {
+        const stats = await stat(join(directory, account.name, shelf.name, file.name)).catch(ignoreMissing)
         if (stats === undefined) continue
         yield { accountId: account.name, sha256: file.name, size: stats.size, writtenAt: stats.mtimeMs }
       }

@@ -12,7 +12,7 @@ export type FunctionList = { text: string; digest: string; files: string[] }
 /** Makes the list of each function, and names it in its bundle, so that outputs with different functions have different manifests. */
 export async function functionLists(
   { bundles, files: contents }: Functions,
-  folder: string,
+  directory: string,
   report: Report,
 ): Promise<FunctionList[]> {
   const lists: FunctionList[] = []
@@ -25,7 +25,12 @@ export async function functionLists(
     const size = Buffer.byteLength(text)
     const max = OUTPUT_LIMITS.functionListBytes
     if (size > max)
-      addError(report, `${folder}${name}.func`, '', `has a list of files of ${size} bytes. At most ${max} are allowed.`)
+      addError(
+        report,
+        `${directory}${name}.func`,
+        '',
+        `has a list of files of ${size} bytes. At most ${max} are allowed.`,
+      )
     bundle.files = { digest, size }
     lists.push({ text, digest, files: digests })
   })

@@ -35,19 +35,19 @@ export type ReadJson = (path: string, max: number) => Promise<Field | undefined>
 
 const SUFFIX = '.func'
 
-/** Reads all functions below `folder`, which ends in a slash. */
+/** Reads all functions below `directory`, which ends in a slash. */
 export async function readFunctions(
   tree: Tree,
-  folder: string,
+  directory: string,
   readJson: ReadJson,
   report: Report,
   notices: NoticeList,
 ): Promise<Functions> {
-  const contents = await contentsOf(tree, folder, report)
+  const contents = await contentsOf(tree, directory, report)
   const functions: Functions = { bundles: [], files: [], paths: new Map() }
   let mapped = 0
   await mapInSlices([...contents], async ([name, files]) => {
-    const config = await readJson(`${folder}${name}${SUFFIX}/.vc-config.json`, OUTPUT_LIMITS.functionConfigBytes)
+    const config = await readJson(`${directory}${name}${SUFFIX}/.vc-config.json`, OUTPUT_LIMITS.functionConfigBytes)
     if (config === undefined || !isObject(config)) return
     mapped += await addMappedFiles(config, files, tree, OUTPUT_LIMITS.mappedFiles - mapped)
     const bundle = bundleOf(name, config, files, notices)
@@ -56,17 +56,17 @@ export async function readFunctions(
     functions.paths.set(name, functions.bundles.push(bundle) - 1)
     functions.files.push(files)
   })
-  await addLinks(tree, folder, functions, report)
+  await addLinks(tree, directory, functions, report)
   return functions
 }
 
 /** Files by function name. A `.func` inside of another belongs to the outer one. */
-async function contentsOf(tree: Tree, folder: string, report: Report): Promise<Map<string, FunctionContent>> {
+async function contentsOf(tree: Tree, directory: string, report: Report): Promise<Map<string, FunctionContent>> {
   const contents = new Map<string, FunctionContent>()
   const ownerOf = (path: string) => {
-    const end = path.startsWith(folder) ? path.indexOf(`${SUFFIX}/`, folder.length) : -1
+    const end = path.startsWith(directory) ? path.indexOf(`${SUFFIX}/`, directory.length) : -1
     if (end < 0) return undefined
-    const name = path.slice(folder.length, end)
+    const name = path.slice(directory.length, end)
     const owner = contents.get(name) ?? { name, files: [], links: [], environment: {} }
     contents.set(name, owner)
     return { owner, inside: path.slice(end + SUFFIX.length + 1) }
@@ -163,15 +163,17 @@ function abilitiesOf(config: Field) {
 const MAX_SECONDS = 1800
 
 /** `a.func -> b.func`: one function serves both paths. */
-async function addLinks(tree: Tree, folder: string, functions: Functions, report: Report): Promise<void> {
+async function addLinks(tree: Tree, directory: string, functions: Functions, report: Report): Promise<void> {
   const real = new Map(functions.paths)
   await mapInSlices([...tree.links.keys()], (path) => {
     const name =
-      path.startsWith(folder) && path.endsWith(SUFFIX) ? path.slice(folder.length, -SUFFIX.length) : undefined
+      path.startsWith(directory) && path.endsWith(SUFFIX) ? path.slice(directory.length, -SUFFIX.length) : undefined
     if (name === undefined || name.includes(`${SUFFIX}/`)) return
     const end = linkEnd(tree, path)
     const bundle =
-      end?.startsWith(folder) && end.endsWith(SUFFIX) ? real.get(end.slice(folder.length, -SUFFIX.length)) : undefined
+      end?.startsWith(directory) && end.endsWith(SUFFIX)
+        ? real.get(end.slice(directory.length, -SUFFIX.length))
+        : undefined
     if (bundle !== undefined) functions.paths.set(name, bundle)
     else addError(report, path, '', `is a link to ${end ?? 'itself'}, which is not a function of this output.`)
   })

@@ -48,16 +48,16 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
   const config = configFile && (await readConfig(configFile, notices))
   if (configFile === undefined || config === undefined) return undefined
   const { overrides, ...kept } = config
-  const folder = `${OUTPUT_FOLDER}functions/`
-  const functions = await readFunctions(tree, folder, readJson, report, notices)
-  const lists = await functionLists(functions, folder, report)
+  const directory = `${OUTPUT_FOLDER}functions/`
+  const functions = await readFunctions(tree, directory, readJson, report, notices)
+  const lists = await functionLists(functions, directory, report)
   refuseUnknownMiddleware(config.phases.none, functions, configFile, notices)
   const manifest: RoutingManifest = {
     version: ROUTING_MANIFEST_VERSION,
     ...kept,
     files: await staticFilesOf(tree, `${OUTPUT_FOLDER}static/`, overrides, report, notices),
     functions: functions.bundles,
-    functionPaths: await functionPathsOf(functions, tree, folder, readJson, notices),
+    functionPaths: await functionPathsOf(functions, tree, directory, readJson, notices),
   }
   const bytes = Buffer.byteLength(JSON.stringify(manifest))
   if (bytes > OUTPUT_LIMITS.manifestBytes) {
@@ -103,15 +103,15 @@ function refuseUnknownMiddleware(
 async function functionPathsOf(
   { paths }: Functions,
   tree: Tree,
-  folder: string,
+  directory: string,
   readJson: ReadJson,
   notices: NoticeList,
 ): Promise<RoutingManifest['functionPaths']> {
   const functionPaths: RoutingManifest['functionPaths'] = []
   for (const [name, bundle] of paths) {
-    const path = `${folder}${name}.prerender-config.json`
+    const path = `${directory}${name}.prerender-config.json`
     const config = fileAt(tree, path) && (await readJson(path, OUTPUT_LIMITS.functionConfigBytes))
-    const prerender = config && prerenderOf(config, tree, folder, notices)
+    const prerender = config && prerenderOf(config, tree, directory, notices)
     functionPaths.push({ path: `/${name}`, bundle, ...(prerender && { prerender }) })
   }
   return functionPaths

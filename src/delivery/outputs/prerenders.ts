@@ -13,8 +13,8 @@ import { fileAt, type Tree } from './tree.ts'
 const MAX_SECONDS = 2 ** 31 - 1
 const NAMES = { min: 1, max: 256 }
 
-/** Reads a prerender config. `folder` is that of the functions and contains the fallback. */
-export function prerenderOf(config: Field, tree: Tree, folder: string, notices: NoticeList): Prerender | undefined {
+/** Reads a prerender config. `directory` is that of the functions and contains the fallback. */
+export function prerenderOf(config: Field, tree: Tree, directory: string, notices: NoticeList): Prerender | undefined {
   if (!isObject(config)) return undefined
   const expiration = required(member(config, 'expiration'), expirationOf)
   if (expiration === undefined) return undefined
@@ -33,7 +33,7 @@ export function prerenderOf(config: Field, tree: Tree, folder: string, notices: 
         max: 256,
         form: [/^.{32,}$/s, 'must have 32 characters or more.'],
       }),
-      fallback: fallbackOf(config, tree, folder),
+      fallback: fallbackOf(config, tree, directory),
       allowQuery: textsOf(member(config, 'allowQuery'), 1000, NAMES),
       allowHeader: textsOf(member(config, 'allowHeader'), 100, NAMES)?.map((name) => name.toLowerCase()),
       initialStatus: integerOf(member(config, 'initialStatus'), 200, 599),
@@ -47,7 +47,7 @@ function expirationOf(field: Field): number | false | undefined {
   return field.value === false ? false : integerOf(field, 0, MAX_SECONDS, 'false or ')
 }
 
-function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallback'] {
+function fallbackOf(config: Field, tree: Tree, directory: string): Prerender['fallback'] {
   const field = member(config, 'fallback')
   if (field.value === undefined) return undefined
   const isText = typeof field.value === 'string'
@@ -57,7 +57,7 @@ function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallb
   )
   if (path === undefined) return undefined
   const target = linkTarget(config.file, path)
-  const file = target?.startsWith(folder) ? fileAt(tree, target) : undefined
+  const file = target?.startsWith(directory) ? fileAt(tree, target) : undefined
   if (file === undefined) return refuseField(field, `names ${path}, which is not a file of the output.`)
   const type = isText
     ? undefined

@@ -8,20 +8,20 @@ import type { NoticeList } from './notices.ts'
 import { pathError } from './paths.ts'
 import { fileAt, type Tree } from './tree.ts'
 
-/** Lists the files below `folder`, which ends in a slash. An override sets another path and content type. */
+/** Lists the files below `directory`, which ends in a slash. An override sets another path and content type. */
 export async function staticFilesOf(
   tree: Tree,
-  folder: string,
+  directory: string,
   overrides: ReadonlyMap<string, Override>,
   report: Report,
   notices: NoticeList,
 ): Promise<StaticFile[]> {
   const files = new Map<string, StaticFile>()
   const unused = new Set(overrides.keys())
-  const below = [...tree.files.keys(), ...tree.links.keys()].filter((path) => path.startsWith(folder))
+  const below = [...tree.files.keys(), ...tree.links.keys()].filter((path) => path.startsWith(directory))
   await mapInSlices(below, (from) => {
     const entry = fileAt(tree, from)
-    if (entry === undefined || !entry.path.startsWith(folder)) {
+    if (entry === undefined || !entry.path.startsWith(directory)) {
       addError(
         report,
         from,
@@ -30,7 +30,7 @@ export async function staticFilesOf(
       )
       return
     }
-    const name = from.slice(folder.length)
+    const name = from.slice(directory.length)
     unused.delete(name)
     const override = overrides.get(name)
     const path = outputPath(override, name)

@@ -87,9 +87,9 @@ function collisionOf(path: string, before: string): string {
 
 /** Adds all folders above a path, each once, so that many files in one folder cost little. */
 function addFolders(path: string, folders: Set<string>): void {
-  for (const folder of foldersAbove(path)) {
-    if (folders.has(folder)) return
-    folders.add(folder)
+  for (const directory of foldersAbove(path)) {
+    if (folders.has(directory)) return
+    folders.add(directory)
   }
 }
 

@@ -22,8 +22,8 @@ export type RunnerState = 'active' | 'draining' | 'removed'
 /** Records a request for a build. `full`: 500 other runners asked in the last two minutes. */
 export async function recordRunner(deps: Deps, request: LeaseRequest): Promise<RunnerState | 'full'> {
   const now = deps.clock.now()
-  const known = await rowOf(deps.db.read, request.runner)
-  if (known !== undefined && now - Number(known.last_seen_at) < RUNNER_TIMES.writeMs) return stateOf(known)
+  const existing = await rowOf(deps.db.read, request.runner)
+  if (existing !== undefined && now - Number(existing.last_seen_at) < RUNNER_TIMES.writeMs) return stateOf(existing)
   return deps.db.write(async (tx) => {
     const row = await tx
       .updateTable('runner')
@@ -66,13 +66,13 @@ async function hasPlace(db: Queries, now: number): Promise<boolean> {
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   if (Number(count) < MAX_RUNNERS) return true
-  const gone = await withoutBuilds(db)
+  const removed = await withoutBuilds(db)
     .where('last_seen_at', '<', now - RUNNER_TIMES.goneMs)
     .orderBy('last_seen_at')
     .limit(1)
     .executeTakeFirst()
-  if (gone === undefined) return false
-  await db.deleteFrom('runner').where('name', '=', gone.name).execute()
+  if (removed === undefined) return false
+  await db.deleteFrom('runner').where('name', '=', removed.name).execute()
   return true
 }
 

@@ -95,11 +95,11 @@ async function releaseFiles(tx: Queries, id: number, atOnce: number): Promise<bo
 /** Carries out a plan. Each statement repeats its condition, since a file may have been uploaded meanwhile. */
 async function carryOut(deps: Deps, { condemn, remove, strays }: Plan, { now, ...found }: Found): Promise<number> {
   for (const some of chunks(condemn)) await condemnBlobs(deps, some, now)
-  const gone: Pick<Stray, 'accountId' | 'sha256'>[] = [...strays]
-  for (const some of chunks(remove)) gone.push(...(await removeRows(deps, some, removableBefore({ now, ...found }))))
+  const unused: Pick<Stray, 'accountId' | 'sha256'>[] = [...strays]
+  for (const some of chunks(remove)) unused.push(...(await removeRows(deps, some, removableBefore({ now, ...found }))))
   // Files that were uploaded again stay, since they have or get a row.
-  for (const { accountId, sha256 } of gone) await deps.files.remove(accountId, sha256, now - KEPT.strayMs)
-  return gone.length
+  for (const { accountId, sha256 } of unused) await deps.files.remove(accountId, sha256, now - KEPT.strayMs)
+  return unused.length
 }
 
 async function condemnBlobs({ db }: Deps, blobs: readonly StoredBlob[], now: number): Promise<void> {

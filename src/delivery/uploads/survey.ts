@@ -20,11 +20,11 @@ export async function lookAtFiles({
   const newest = last?.id ?? 0
   const promised = await countPromised(db.read, newest, shutdownSignal)
   const strays: Stray[] = []
-  let seen = 0
+  let processed = 0
   let slice: Stray[] = []
   const look = async () => {
     const rows = await rowsOf(db.read, slice)
-    seen += slice.filter(({ sha256 }) => isPromised(rows.get(sha256), newest)).length
+    processed += slice.filter(({ sha256 }) => isPromised(rows.get(sha256), newest)).length
     const unnamed = slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MAX_STRAYS - strays.length)
     if (unnamed.length > 0 && (await isOurs(db.read, unnamed[0]!.accountId))) strays.push(...unnamed)
     slice = []
@@ -37,7 +37,7 @@ export async function lookAtFiles({
   }
   if (slice.length > 0) await look()
   if (shutdownSignal.aborted) return undefined
-  return { strays, promised, missing: Math.max(0, promised - seen) }
+  return { strays, promised, missing: Math.max(0, promised - processed) }
 }
 
 /** Returns whether a row mentions an account. Other files belong to another Berth in this directory, or to a database before its restore. */

@@ -146,9 +146,9 @@ function bucketKeeps(
       try {
         const made = await make(folder)
         const key = `${prefix}${basename(made.file)}`
-        const taken = (await bucket.list(key, stop)).find((one) => one === key || one === manifestFile(key))
-        if (taken !== undefined)
-          throw new Error(`${name}/${taken.slice(prefix.length)} exists already: name another file, or a directory`)
+        const existing = (await bucket.list(key, stop)).find((one) => one === key || one === manifestFile(key))
+        if (existing !== undefined)
+          throw new Error(`${name}/${existing.slice(prefix.length)} exists already: name another file, or a directory`)
         await upload(made.file, stop)
         return made
       } finally {

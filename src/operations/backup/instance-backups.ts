@@ -21,11 +21,11 @@ type Opened = { config: Config; db: Db; clock: Clock }
 
 /** Opens the backups in the directory `backups` of the data directory. Each is verified once made, and recorded in the database. */
 export function createBackups(opened: Opened): Backups {
-  const folder = join(opened.config.dataDirectory, 'backups')
+  const directory = join(opened.config.dataDirectory, 'backups')
   let ending: Promise<unknown> = Promise.resolve()
   let running: number | null = null
   let failed: { at: number; message: string } | null = null
-  const checks = openChecks(opened, folder)
+  const checks = openChecks(opened, directory)
   return {
     ...checks,
     begin(now, onFailure) {
@@ -35,7 +35,7 @@ export function createBackups(opened: Opened): Backups {
         failed = { at: now, message: describeError(error) }
         onFailure(error)
       }
-      const made = createKept(opened, folder).finally(() => {
+      const made = createKept(opened, directory).finally(() => {
         running = null
       })
       const checked = made.then((backup) => {
@@ -46,13 +46,13 @@ export function createBackups(opened: Opened): Backups {
       return true
     },
     state: () => ({ running, failed }),
-    list: () => listFolder(folder),
+    list: () => listFolder(directory),
     end: async () => void (await Promise.all([ending, checks.end()])),
   }
 }
 
-async function createKept({ config, db }: Opened, folder: string): Promise<KeptBackup> {
-  const destination = await openBackupDestination(config, { folder })
+async function createKept({ config, db }: Opened, directory: string): Promise<KeptBackup> {
+  const destination = await openBackupDestination(config, { folder: directory })
   const make = (to: string) => createBackup(config, { to: `${to}/`, version: VERSION, withKeys: false }, () => {})
   const made = await destination.store(make, NEVER)
   const { begunAt, bytes, sha256 } = made.manifest
@@ -71,15 +71,15 @@ async function checkKept({ config, db, clock }: Opened, backup: KeptBackup): Pro
   if (checked instanceof Error) throw checked
 }
 
-function listFolder(folder: string): { name: string; manifest: BackupManifest }[] {
-  const names = namesIn(folder).filter((name) => name.endsWith('.db'))
+function listFolder(directory: string): { name: string; manifest: BackupManifest }[] {
+  const names = namesIn(directory).filter((name) => name.endsWith('.db'))
   return names
     .sort()
     .reverse()
     .slice(0, MAX_LISTED)
     .flatMap((name) => {
       try {
-        return [{ name, manifest: readManifest(join(folder, name)) }]
+        return [{ name, manifest: readManifest(join(directory, name)) }]
       } catch {
         // No backup, or one without a manifest, which cannot be restored.
         return []
@@ -88,18 +88,18 @@ function listFolder(folder: string): { name: string; manifest: BackupManifest }[
 }
 
 /** Checks requested by operators, one at a time. */
-function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'check' | 'checkState' | 'end'> {
+function openChecks(opened: Opened, directory: string): Pick<Backups, 'places' | 'check' | 'checkState' | 'end'> {
   const stop = new AbortController()
   let ending: Promise<unknown> = Promise.resolve()
   let checking: CheckInProgress | null = null
   let failed: { at: number; message: string } | null = null
   return {
-    places: [...new Set([folder, destinationName(opened.config.backups.to)])],
+    places: [...new Set([directory, destinationName(opened.config.backups.to)])],
     check({ since, backup, actor }, onFailure) {
       if (checking !== null) return false
       checking = { since, place: backup.place, name: backup.name }
       failed = null
-      ending = checkPlaced(opened, { folder, backup, actor, stop: stop.signal })
+      ending = checkPlaced(opened, { folder: directory, backup, actor, stop: stop.signal })
         .catch((error: Error) => {
           failed = { at: since, message: describeError(error) }
           onFailure(error)
@@ -123,8 +123,8 @@ type Placed = { folder: string; backup: KeptBackup; actor: Actor; stop: AbortSig
 /** Verifies a backup and writes the result to the database and the audit log. Throws when it cannot be read. */
 async function checkPlaced({ config, db, clock }: Opened, { folder, backup, actor, stop }: Placed): Promise<void> {
   const place = await openBackupDestination(config, backup.place === folder ? { folder } : config.backups.to)
-  const look = (file: string) => verifyBackup(config, file, () => {})
-  const checked = await place.read(backup.name, look, stop).catch((error: Error) => error)
+  const verify = (file: string) => verifyBackup(config, file, () => {})
+  const checked = await place.read(backup.name, verify, stop).catch((error: Error) => error)
   if (checked instanceof Error && !(checked instanceof BadBackup)) throw checked
   const fault = checked instanceof Error ? checked.message : null
   const entry = {

@@ -53,10 +53,10 @@ type Wanted = { places: readonly string[]; place?: string | undefined; name?: st
 
 /** Finds the newest recorded backup in one of the places, filtered by place and name if given. */
 export function findRecordedBackup(db: Queries, { places, place, name }: Wanted): Promise<Row<'backup'> | undefined> {
-  let known = db.selectFrom('backup').selectAll().where('place', 'in', places)
-  if (place !== undefined) known = known.where('place', '=', place)
-  if (name !== undefined) known = known.where('name', '=', name)
-  return known.orderBy('begun_at', 'desc').limit(1).executeTakeFirst()
+  let recorded = db.selectFrom('backup').selectAll().where('place', 'in', places)
+  if (place !== undefined) recorded = recorded.where('place', '=', place)
+  if (name !== undefined) recorded = recorded.where('name', '=', name)
+  return recorded.orderBy('begun_at', 'desc').limit(1).executeTakeFirst()
 }
 
 /** Lists the scheduled backups of a place. */

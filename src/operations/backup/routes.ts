@@ -161,9 +161,9 @@ function listBackups({ deps: { backups } }: OperatorCtx): Static<typeof BackupLi
 
 async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): Promise<Static<typeof RecordedBackups>> {
   const { schedule = null, to, keep } = config.backups
-  const known = await listRecordedBackups(db, 100)
+  const recorded = await listRecordedBackups(db, 100)
   return {
-    known: known.map((row) => ({
+    known: recorded.map((row) => ({
       place: row.place,
       name: row.name,
       madeBy: row.made_by,
@@ -198,10 +198,10 @@ async function beginCheck(
   { body }: Input<unknown, Static<typeof WantedCheck>>,
 ): Promise<Static<typeof Begun> & { id: string }> {
   const { backups, db, log } = deps
-  const known = await findRecordedBackup(db.read, { places: backups.places, ...body })
-  if (known === undefined)
+  const recorded = await findRecordedBackup(db.read, { places: backups.places, ...body })
+  if (recorded === undefined)
     refuse('not_found', 'No such backup lies where this instance can read it. Elsewhere berth backup verify checks it.')
-  const { place, name, begun_at, bytes, sha256 } = known
+  const { place, name, begun_at, bytes, sha256 } = recorded
   const backup = { place, name, begun_at, bytes, sha256 }
   const begun = backups.check({ since: now, backup, actor }, (error) =>
     log.warn({ err: error, backup: `${place}/${name}` }, 'a backup could not be checked'),

@@ -45,7 +45,7 @@ export async function acquireRun(db: Db, dueAt: number, now: number): Promise<Ba
   if (there && (there.ended_at !== null || there.held_until > now)) return undefined
   return db.write(async (tx) => {
     const row = { due_at: dueAt, held_until: now + HELD_MS, began_at: now, tries: 1, ended_at: null, fault: null }
-    const taken = await tx
+    const claimed = await tx
       .insertInto('backup_run')
       .values(row)
       .onConflict((conflict) =>
@@ -57,9 +57,9 @@ export async function acquireRun(db: Db, dueAt: number, now: number): Promise<Ba
       )
       .returning('tries')
       .executeTakeFirst()
-    if (taken === undefined) return undefined
+    if (claimed === undefined) return undefined
     await purgeOldRuns(tx, dueAt)
-    return { dueAt, tries: taken.tries }
+    return { dueAt, tries: claimed.tries }
   })
 }
 

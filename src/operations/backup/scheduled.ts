@@ -69,7 +69,7 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
   const stop = new AbortController()
   let running = Promise.resolve()
   let isRunning = false
-  const look = () => {
+  const check = () => {
     if (isRunning) return
     isRunning = true
     running = runDueBackup(deps, deps.clock.now(), stop.signal)
@@ -81,7 +81,7 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
         isRunning = false
       })
   }
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(check, LOOK_MS)
   return async () => {
     clearInterval(timer)
     stop.abort()
@@ -118,11 +118,11 @@ async function createAndCheck(deps: Deps, stop: AbortSignal): Promise<{ place: B
  * with a newer name also count, because a restored database does not know them. docs/backup.md: Unmounted disk.
  */
 async function mustHoldOurs({ db }: Deps, place: BackupDestination, stop: AbortSignal): Promise<void> {
-  const known = (await listScheduledBackups(db.read, place.name)).map(({ name }) => name).sort()
-  const newest = known.at(-1)
+  const recorded = (await listScheduledBackups(db.read, place.name)).map(({ name }) => name).sort()
+  const newest = recorded.at(-1)
   if (newest === undefined) return
   const names = await place.list(stop)
-  if (names.some((name) => known.includes(name) || (name.startsWith('berth-') && name > newest))) return
+  if (names.some((name) => recorded.includes(name) || (name.startsWith('berth-') && name > newest))) return
   throw new Error(
     `${place.name} holds none of the backups that were made there: mount its disk. To start over, set BERTH_BACKUP_TO to another directory`,
   )
@@ -141,12 +141,12 @@ async function removeOld(
   const there = new Set(await place.list(stop))
   const rows = await listScheduledBackups(db.read, place.name)
   const isProven = rows.some(({ name }) => name !== made && there.has(name))
-  const gone = isProven ? rows.filter((row) => !there.has(row.name)).map(({ name }) => name) : []
+  const missing = isProven ? rows.filter((row) => !there.has(row.name)).map(({ name }) => name) : []
   const kept = rows
     .filter((row) => there.has(row.name))
     .map((row) => ({ name: row.name, begunAt: row.begun_at, whole: row.verified_at !== null && row.fault === null }))
   const removed = backupsToPrune(kept, config.backups.keep)
   for (const name of removed) await place.remove(name, stop)
-  if (gone.length + removed.length > 0)
-    await db.write((tx) => deleteBackupRecords(tx, place.name, [...gone, ...removed]))
+  if (missing.length + removed.length > 0)
+    await db.write((tx) => deleteBackupRecords(tx, place.name, [...missing, ...removed]))
 }

@@ -35,10 +35,10 @@ export async function checkSandbox(config: Config): Promise<Finding[]> {
 /** Before the first start there is no directory of runs, and the doctor leaves none, whose owner might be another user. */
 async function tryHere(settings: Config['runner']): Promise<Trial> {
   if (existsSync(settings.folder)) return tryBuilds(settings)
-  const folder = mkdtempSync(join(tmpdir(), 'berth-doctor-'))
+  const directory = mkdtempSync(join(tmpdir(), 'berth-doctor-'))
   try {
-    return await tryBuilds({ ...settings, folder })
+    return await tryBuilds({ ...settings, folder: directory })
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }

@@ -91,8 +91,8 @@ export const keyRoutes = [
  * docs/variables.md: Encrypted keyring copy.
  */
 async function noteCopy(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, Static<typeof CopyNote>>) {
-  const known = new Set((await ctx.db.selectFrom('root_key').select('id').execute()).map(({ id }) => id))
-  const proofs = matchProofs(ctx.deps.keyring, body.keys).filter(({ id }) => known.has(id))
+  const registered = new Set((await ctx.db.selectFrom('root_key').select('id').execute()).map(({ id }) => id))
+  const proofs = matchProofs(ctx.deps.keyring, body.keys).filter(({ id }) => registered.has(id))
   const wrong = proofs.find(({ matches }) => !matches)
   if (wrong !== undefined)
     refuse('keyring_copy_wrong', `The copy has another key under the id ${wrong.id}: make a new copy.`)

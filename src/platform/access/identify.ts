@@ -24,12 +24,12 @@ export async function identifyCached(
   if (cache === undefined || token === undefined || several) return identify(db.read, credentials, now, idOrName)
   const account = slug === undefined ? `t${teamId ?? ''}` : `s${slug}`
   const key = `who ${fingerprint(token)} ${account}`
-  const known = cache.get(key) as Caller | undefined
-  if (known !== undefined) {
+  const cached = cache.get(key) as Caller | undefined
+  if (cached !== undefined) {
     // Expiry by the clock has no commit that would invalidate the entry.
-    if (known.tokenExpiresAt !== null && known.tokenExpiresAt <= now)
+    if (cached.tokenExpiresAt !== null && cached.tokenExpiresAt <= now)
       refuse('invalid_token', undefined, { invalidToken: true })
-    return known
+    return cached
   }
   const since = cache.version()
   const caller = await identifyByToken(db.read, credentials, now)

@@ -50,16 +50,16 @@ export async function writeStreamAtomically(
 }
 
 /**
- * Writes a stream to a file whose name depends on its content. `nameOf` runs when all data is on disk; if it throws, nothing remains. `folder`: on the
+ * Writes a stream to a file whose name depends on its content. `nameOf` runs when all data is on disk; if it throws, nothing remains. `directory`: on the
  * same filesystem as the name. `mode`: of the finished file.
  */
 export async function writeNamedWhole(
-  folder: string,
+  directory: string,
   pieces: AsyncIterable<Buffer>,
   nameOf: () => string,
   mode: number,
 ): Promise<void> {
-  await writeNamedLater(nameBeside(join(folder, 'new')), pieces, nameOf, mode)
+  await writeNamedLater(nameBeside(join(directory, 'new')), pieces, nameOf, mode)
 }
 
 async function writeNamedLater(
@@ -86,16 +86,16 @@ async function writeNamedLater(
     await rm(fresh, { force: true })
     throw error
   }
-  const folder = await open(dirname(file), 'r')
-  await folder.sync().finally(() => folder.close())
+  const directory = await open(dirname(file), 'r')
+  await directory.sync().finally(() => directory.close())
 }
 
 /**
- * Deletes a file that was written before a time (in ms); a missing or newer one is not an error. The check happens in `folder` (same filesystem),
+ * Deletes a file that was written before a time (in ms); a missing or newer one is not an error. The check happens in `directory` (same filesystem),
  * where no other process can replace the file.
  */
-export async function removeOlder(file: string, folder: string, writtenBefore: number): Promise<void> {
-  const aside = nameBeside(join(folder, 'old'))
+export async function removeOlder(file: string, directory: string, writtenBefore: number): Promise<void> {
+  const aside = nameBeside(join(directory, 'old'))
   const moved = await rename(file, aside).then(() => true, unless('ENOENT'))
   if (moved === undefined) return
   // A file that replaced it meanwhile is equally new.
@@ -110,23 +110,23 @@ function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
 }
 
 /** Deletes temporary files of killed processes with this prefix, unchanged for `deadMs`. */
-export function removeStaleTemporaryFiles(folder: string, begins: string, deadMs: number): void {
-  for (const name of readdirSync(folder)) {
+export function removeStaleTemporaryFiles(directory: string, begins: string, deadMs: number): void {
+  for (const name of readdirSync(directory)) {
     if (!isPart(name) || !name.startsWith(`.${begins}`)) continue
-    const stats = statSync(join(folder, name), { throwIfNoEntry: false })
-    if (stats !== undefined && stats.mtimeMs < Date.now() - deadMs) rmSync(join(folder, name), { force: true })
+    const stats = statSync(join(directory, name), { throwIfNoEntry: false })
+    if (stats !== undefined && stats.mtimeMs < Date.now() - deadMs) rmSync(join(directory, name), { force: true })
   }
 }
 
 /** Deletes all temporary files that were unchanged since a time (in ms), without blocking. Returns how many. */
-export async function removeCutShortLater(folder: string, before: number): Promise<number> {
+export async function removeCutShortLater(directory: string, before: number): Promise<number> {
   let removed = 0
-  for await (const { name } of await opendir(folder)) {
+  for await (const { name } of await opendir(directory)) {
     if (!isPart(name)) continue
-    const stats = await stat(join(folder, name)).catch(unless('ENOENT'))
+    const stats = await stat(join(directory, name)).catch(unless('ENOENT'))
     // A file that is checked for deletion keeps its content time and was renamed just now.
     if (stats === undefined || Math.max(stats.mtimeMs, stats.ctimeMs) >= before) continue
-    await rm(join(folder, name), { force: true })
+    await rm(join(directory, name), { force: true })
     removed++
   }
   return removed

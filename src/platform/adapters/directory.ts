@@ -19,11 +19,11 @@ import { basename, dirname, join, resolve } from 'node:path'
  * returns below a directory that accepts none (/proc).
  */
 export function createDirectory(path: string): void {
-  const folder = resolve(path)
-  if (existsSync(folder)) return
-  createDirectory(dirname(folder))
-  mkdirSync(folder, { mode: 0o700 })
-  syncDirectory(folder)
+  const directory = resolve(path)
+  if (existsSync(directory)) return
+  createDirectory(dirname(directory))
+  mkdirSync(directory, { mode: 0o700 })
+  syncDirectory(directory)
 }
 
 /** Creates a directory in an existing one. Throws, naming the missing parent: on an unmounted disk all parents would be created on another disk. */
@@ -41,11 +41,11 @@ export function canonicalPath(file: string): string {
 
 /** Syncs the directory of a file, so that a created or renamed file survives a power cut. */
 export function syncDirectory(file: string): void {
-  const folder = openSync(dirname(file), 'r')
+  const directory = openSync(dirname(file), 'r')
   try {
-    syncHandle(dirname(file), folder)
+    syncHandle(dirname(file), directory)
   } finally {
-    closeSync(folder)
+    closeSync(directory)
   }
 }
 
@@ -96,9 +96,9 @@ export function watchFileIdentity(names: string[]): () => void {
 export class FileReplaced extends Error {}
 
 /** Returns whether this user can create files in a directory. */
-export function canWrite(folder: string): boolean {
+export function canWrite(directory: string): boolean {
   try {
-    accessSync(folder, constants.W_OK | constants.X_OK)
+    accessSync(directory, constants.W_OK | constants.X_OK)
     return true
   } catch {
     return false

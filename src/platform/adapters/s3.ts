@@ -57,10 +57,10 @@ export async function openBucket(setting: S3Settings, bucket: string, retriesMs 
   const { AwsClient } = await import('aws4fetch')
   const { region, accessKeyId, secretAccessKey } = setting
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
-  const ask = async (asked: Ask, stop: AbortSignal): Promise<Answer> => {
+  const ask = async (request: Ask, stop: AbortSignal): Promise<Answer> => {
     for (const waitMs of [...retriesMs, undefined]) {
       try {
-        const answer = await askOnce(client, `${setting.endpoint}/${bucket}`, asked, stop)
+        const answer = await askOnce(client, `${setting.endpoint}/${bucket}`, request, stop)
         if (answer.status < 300 || [404, 416].includes(answer.status)) return answer
         throw refusalOf(answer, setting, bucket)
       } catch (error) {
@@ -78,8 +78,8 @@ export async function openBucket(setting: S3Settings, bucket: string, retriesMs 
     }
     throw new Error('unreachable')
   }
-  const needed = async (asked: Ask, stop: AbortSignal) => {
-    const answer = await ask(asked, stop)
+  const needed = async (request: Ask, stop: AbortSignal) => {
+    const answer = await ask(request, stop)
     if (answer.status === 404) throw refusalOf(answer, setting, bucket)
     return answer
   }
@@ -97,10 +97,10 @@ export async function openBucket(setting: S3Settings, bucket: string, retriesMs 
 }
 
 type Client = InstanceType<typeof import('aws4fetch').AwsClient>
-type Asker = (asked: Ask, stop: AbortSignal) => Promise<Answer>
+type Asker = (request: Ask, stop: AbortSignal) => Promise<Answer>
 
-async function askOnce(client: Client, root: string, asked: Ask, stop: AbortSignal): Promise<Answer> {
-  const { method, key = '', query = {}, headers = {}, body, max = MIB } = asked
+async function askOnce(client: Client, root: string, request: Ask, stop: AbortSignal): Promise<Answer> {
+  const { method, key = '', query = {}, headers = {}, body, max = MIB } = request
   const url = `${root}/${key}?${new URLSearchParams(query)}`.replace(/\?$/, '')
   const sha256 = createHash('sha256')
     .update(body ?? '')

@@ -74,10 +74,10 @@ export function workerCode(): string {
 
 /** Returns the modules of the launcher by file name, for Node.js without types. The first is `main.mjs`. docs/functions.md: Launcher. */
 export function launcherModules(): Record<string, string> {
-  const folder = new URL('../../launcher/', import.meta.url)
-  const names = readdirSync(folder).filter((name) => name.endsWith('.ts'))
+  const directory = new URL('../../launcher/', import.meta.url)
+  const names = readdirSync(directory).filter((name) => name.endsWith('.ts'))
   return Object.fromEntries(
-    names.map((name) => [withoutTypes(name), modules(readFileSync(new URL(name, folder), 'utf8'))]),
+    names.map((name) => [withoutTypes(name), modules(readFileSync(new URL(name, directory), 'utf8'))]),
   )
 }
 

@@ -23,8 +23,8 @@ type LeastSpeed = { bytes: number; ms: number }
 const MIN_SPEED: LeastSpeed = { bytes: 80 * 1024, ms: 10_000 }
 
 export type Turns = {
-  /** Runs `work` when it is the owner's turn. Refuses: bad_request 400 (the sender left before, see `gone`), rate_limited 429 (too many of the owner wait). */
-  inTurn<T>(owner: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>
+  /** Runs `work` when it is the owner's turn. Refuses: bad_request 400 (the sender left before, see `signal`), rate_limited 429 (too many of the owner wait). */
+  inTurn<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
 }
 
 /** Creates the turns of a kind. */
@@ -35,11 +35,11 @@ export function createTurns(kind: keyof typeof RULES): Turns {
     canAcquire: (_, inUse, free) => inUse < maxPerOwner && inUse < free,
   })
   return {
-    async inTurn(owner, work, gone) {
-      if (gone?.aborted) throw cutOff()
+    async inTurn(owner, work, signal) {
+      if (signal?.aborted) throw cutOff()
       if (semaphore.waiting(owner) >= maxWaiting)
         throw new Refusal('rate_limited', `${maxWaiting} ${what} of this account wait already. Try again later.`, {})
-      if (!semaphore.tryAcquire(owner) && !(await semaphore.acquire(owner, undefined, gone))) throw cutOff()
+      if (!semaphore.tryAcquire(owner) && !(await semaphore.acquire(owner, undefined, signal))) throw cutOff()
       try {
         return await work()
       } finally {

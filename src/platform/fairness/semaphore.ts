@@ -4,8 +4,8 @@ import { createFairQueue } from './fair-queue.ts'
 export type Semaphore = {
   /** Acquires a slot if one is free and the owner has no waiters. Returns whether it did. */
   tryAcquire(owner: string): boolean
-  /** Acquires a slot in the owner's turn. Returns false after `timeoutMs`, or when `gone` is aborted. */
-  acquire(owner: string, timeoutMs?: number, gone?: AbortSignal): Promise<boolean>
+  /** Acquires a slot in the owner's turn. Returns false after `timeoutMs`, or when `signal` is aborted. */
+  acquire(owner: string, timeoutMs?: number, signal?: AbortSignal): Promise<boolean>
   release(owner: string): void
   waiting(owner: string): number
   /** Re-evaluates the waiters after a result of `canAcquire` may have changed. */
@@ -41,11 +41,11 @@ export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules):
       slots.add(owner, 1)
       return true
     },
-    acquire(owner, timeoutMs, gone) {
+    acquire(owner, timeoutMs, signal) {
       return new Promise((resolve) => {
         const go = () => {
           clearTimeout(timeout)
-          gone?.removeEventListener('abort', abort)
+          signal?.removeEventListener('abort', abort)
           slots.add(owner, 1)
           resolve(true)
         }
@@ -55,7 +55,7 @@ export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules):
           resolve(false)
         }
         const timeout = timeoutMs === undefined ? undefined : setTimeout(abort, timeoutMs)
-        gone?.addEventListener('abort', abort, { once: true })
+        signal?.addEventListener('abort', abort, { once: true })
         queue.push(owner, go)
         wake()
       })

@@ -2,8 +2,8 @@
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 
 export type SharedSlots = {
-  /** Takes a slot when it is the turn of the owner, and within it of the asker. Gives false if that takes longer than `timeoutMs`, or `gone` is aborted before. */
-  acquire(owner: string, asker: string, timeoutMs: number, gone?: AbortSignal): Promise<boolean>
+  /** Takes a slot when it is the turn of the owner, and within it of the asker. Gives false if that takes longer than `timeoutMs`, or `signal` is aborted before. */
+  acquire(owner: string, asker: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean>
   /** Releases a slot. */
   release(owner: string, asker: string): void
 }
@@ -30,11 +30,11 @@ export function createSharedSlots({ slots, ofOwner }: { slots: number; ofOwner: 
     if (--one.users === 0) own.delete(owner)
   }
   return {
-    async acquire(owner, asker, timeoutMs, gone) {
+    async acquire(owner, asker, timeoutMs, signal) {
       const until = performance.now() + timeoutMs
       const one = enter(owner)
-      if (await one.askers.acquire(asker, timeoutMs, gone)) {
-        if (await owners.acquire(owner, Math.max(0, until - performance.now()), gone)) return true
+      if (await one.askers.acquire(asker, timeoutMs, signal)) {
+        if (await owners.acquire(owner, Math.max(0, until - performance.now()), signal)) return true
         one.askers.release(asker)
       }
       leave(owner, one)

@@ -81,10 +81,10 @@ async function dispatch(
   { deps, now, route, request, credentials, caller }: Omit<AuthorizedRequest, 'input'>,
   query: RawQuery,
 ): Promise<OwnedResponse> {
-  const known = getCachedResponse({ cache: deps.cache, route, caller, url: request.url })
-  if (known !== undefined) {
+  const cached = getCachedResponse({ cache: deps.cache, route, caller, url: request.url })
+  if (cached !== undefined) {
     await endOfIteration()
-    return { ...known, owner: caller!.shareId }
+    return { ...cached, owner: caller!.shareId }
   }
   const unread = {
     params: readParams(request.params),

@@ -79,12 +79,12 @@ export async function getOrBuildResponse(
   { caller, url, version }: { caller: Caller; url: string; version: string },
   make: BuildResponse,
 ): Promise<SerializedResponse> {
-  const known = knownOf.getOrInsertComputed(db, () => createVersionedCache())
+  const versioned = knownOf.getOrInsertComputed(db, () => createVersionedCache())
   const key = [caller.actor.tokenId ?? caller.userId, caller.role, ...caller.permissions, url].join(' ')
-  const previous = known.get(caller.account.id, key, version)
+  const previous = versioned.get(caller.account.id, key, version)
   if (previous !== undefined) return previous
   const { written, clear } = await make()
-  if (!clear) known.set(caller.account.id, key, version, written)
+  if (!clear) versioned.set(caller.account.id, key, version, written)
   return written
 }
 

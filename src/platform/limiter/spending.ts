@@ -9,16 +9,16 @@ export type Taken = Map<string, number>
 export type Spend = (name: LimitName, count: number, owner?: string) => Promise<LimitStatus | undefined>
 
 /** Begins a run. It consumes only what exceeds earlier runs. */
-export function createSpending(limits: Limiter, accountId: string, now: number, taken: Taken): Spend {
+export function createSpending(limits: Limiter, accountId: string, now: number, consumed: Taken): Spend {
   const ofThisRun: Taken = new Map()
   return async (name, count, owner = accountId) => {
     const key = `${name} ${owner}`
     const sum = (ofThisRun.get(key) ?? 0) + count
     ofThisRun.set(key, sum)
-    const before = taken.get(key) ?? 0
+    const before = consumed.get(key) ?? 0
     if (sum <= before) return undefined
     const left = await limits.consume(name, owner, now, sum - before)
-    if (!left?.exceeded) taken.set(key, sum)
+    if (!left?.exceeded) consumed.set(key, sum)
     return left
   }
 }

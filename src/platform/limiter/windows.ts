@@ -31,11 +31,12 @@ export function createWindows<W extends { endsAt: number }>(lengthMs: number, ma
     restore: put,
     current(owner, now) {
       const recent = newer.get(owner)
-      const known = recent ?? older.get(owner)
+      const existing = recent ?? older.get(owner)
       // A window that ends too late was begun before the clock was set back.
-      const runs = known !== undefined && known.endsAt > now && known.endsAt <= now + lengthMs + CLOCK_TOLERANCE_MS
+      const runs =
+        existing !== undefined && existing.endsAt > now && existing.endsAt <= now + lengthMs + CLOCK_TOLERANCE_MS
       if (runs && recent !== undefined) return recent
-      const window = runs ? known : make(now + lengthMs)
+      const window = runs ? existing : make(now + lengthMs)
       put(owner, window)
       return window
     },

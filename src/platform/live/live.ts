@@ -53,7 +53,7 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
   const service = randomText(8)
   const pages = createSubscriptions<Open>()
   const turns = createNotificationQueue<Open>()
-  const told = metrics.counter('berth_live_told_total')
+  const sent = metrics.counter('berth_live_told_total')
   countPages(metrics, pages)
   const end = (page: Open, why?: 'ended' | 'full', said: { message?: string } = {}) => {
     if (!pages.remove(page)) return
@@ -64,7 +64,7 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
   const tell = (page: Open, right: LiveAccess | undefined) => {
     if (!pages.all.has(page)) return
     if (right !== undefined && (page.unknown || page.changed.size > 0)) {
-      told.value++
+      sent.value++
       sendChangeEvent(page, right, service)
     }
     if (!right?.isCurrent) end(page, 'ended')

@@ -108,10 +108,10 @@ function createFile(file: string): Entry[] {
 
 /** The disk of the directory may be unmounted now. A keyring created there would seal values, and disappear once the disk is mounted. */
 function mustHaveFolder(file: string): void {
-  const folder = dirname(file)
-  if (existsSync(folder)) return
+  const directory = dirname(file)
+  if (existsSync(directory)) return
   throw new BadSetting(
-    `BERTH_KEYS: the folder ${folder} of the keyring is not there, and a keyring is not made without it. Mount its disk, or make the folder`,
+    `BERTH_KEYS: the folder ${directory} of the keyring is not there, and a keyring is not made without it. Mount its disk, or make the folder`,
   )
 }
 

@@ -103,8 +103,8 @@ function boundFirstHeads(server: Server, timeoutMs: number): (socket: Socket) =>
   })
   server.on('request', ({ socket }) => forget(socket))
   server.on('listening', () => {
-    const looking = setInterval(endLate, Math.min(HTTP_LIMITS.connectionsCheckingInterval, timeoutMs)).unref()
-    server.on('close', () => clearInterval(looking))
+    const timer = setInterval(endLate, Math.min(HTTP_LIMITS.connectionsCheckingInterval, timeoutMs)).unref()
+    server.on('close', () => clearInterval(timer))
   })
   return forget
 }

@@ -38,7 +38,7 @@ export async function drainServer(
 async function closeListener({ server }: Closable): Promise<{ allClosed: Promise<void> }> {
   if (!server.listening) return { allClosed: Promise.resolve() }
   const end = performance.now() + MAX_ACCEPT_MS
-  for (let turn = 0; turn < TURNS_TO_ACCEPT && performance.now() < end; turn++) await nextTurn()
+  for (let round = 0; round < TURNS_TO_ACCEPT && performance.now() < end; round++) await nextTurn()
   return { allClosed: new Promise((resolve) => Server.prototype.close.call(server, () => resolve())) }
 }
 

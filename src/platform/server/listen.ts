@@ -46,13 +46,13 @@ export async function listenToVisitors(sites: Listening, place: Place): Promise<
   return listenAt(sites, place, 'BERTH_SITES_PORT', `the port for visitors, ${place.port}, is taken by another program`)
 }
 
-async function listenAt(server: Listening, { host, port }: Place, setting: string, taken: string): Promise<string> {
+async function listenAt(server: Listening, { host, port }: Place, setting: string, inUse: string): Promise<string> {
   try {
     return await server.listen(await addressOf(host), port)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (code !== 'EADDRINUSE')
       throw new BadSetting(`${setting}: cannot listen on ${host}, port ${port} (${code})`, { cause: error })
-    throw new PortInUse(`${taken}: set ${setting} to a free one, to 0 or to off`)
+    throw new PortInUse(`${inUse}: set ${setting} to a free one, to 0 or to off`)
   }
 }

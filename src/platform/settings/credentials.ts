@@ -13,10 +13,10 @@ const MAX_BYTES = 64 * 1024
  * dropped. Throws BadSetting without the content if a file cannot be read. docs/deploying.md: Secrets.
  */
 export function withCredentials(env: Environment, settings: Record<string, Setting>): Environment {
-  const folder = env.CREDENTIALS_DIRECTORY
-  if (!folder) return env
+  const directory = env.CREDENTIALS_DIRECTORY
+  if (!directory) return env
   const names = Object.keys(settings).filter((name) => settings[name]!.secret && !env[name])
-  return { ...env, ...Object.fromEntries(names.map((name) => [name, readCredential(name, join(folder, name))])) }
+  return { ...env, ...Object.fromEntries(names.map((name) => [name, readCredential(name, join(directory, name))])) }
 }
 
 /** Undefined without such a file. */

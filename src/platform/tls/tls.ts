@@ -44,8 +44,8 @@ export function watchCertificate(
   tellAge(deps, pair)
   const renew = renewing(server, deps, settings, pair)
   server.on('listening', () => {
-    const looking = setInterval(renew, LOOK_MS).unref()
-    server.on('close', () => clearInterval(looking))
+    const timer = setInterval(renew, LOOK_MS).unref()
+    server.on('close', () => clearInterval(timer))
   })
 }
 

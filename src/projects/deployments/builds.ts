@@ -24,8 +24,8 @@ export async function endBuildOf({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, d
 /** Deletes the builds of deployments and releases the files of their logs, in the transaction that removes the deployments. */
 export async function deleteBuilds({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
   for (const ids of chunks(deploymentIds)) {
-    const gone = await db.deleteFrom('build').where('deployment_id', 'in', ids).returning('deployment_id').execute()
-    if (gone.length === 0) continue
+    const deleted = await db.deleteFrom('build').where('deployment_id', 'in', ids).returning('deployment_id').execute()
+    if (deleted.length === 0) continue
     await releaseChunks(
       db,
       await db.deleteFrom('build_log').where('deployment_id', 'in', ids).returning('blob_id').execute(),

@@ -30,8 +30,8 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
   for (const table of ['alias', 'deployment_meta', 'cron_job', 'cron_run'] as const) {
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
-  const gone = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()
-  const ids = gone.map(({ id }) => id)
+  const deleted = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()
+  const ids = deleted.map(({ id }) => id)
   // By ids: with a subquery, PostgreSQL scans all usage.
   await deleteUsage(ctx, ids)
   await deleteBuilds(ctx, ids)

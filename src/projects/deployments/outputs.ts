@@ -29,17 +29,20 @@ async function releaseEnv(db: Queries, id: number, count: number): Promise<void>
     .set({ refs: sql<number>`refs - ${count}` })
     .where('id', '=', id)
     .execute()
-  const gone = await db
+  const deleted = await db
     .deleteFrom('frozen_env')
     .where('id', '=', id)
     .where('refs', '<=', 0)
     .returning(['account_id', 'bytes'])
     .execute()
-  await giveBack(db, gone)
+  await giveBack(db, deleted)
 }
 
-async function giveBack(db: Queries, gone: readonly Pick<Row<'frozen_env'>, 'account_id' | 'bytes'>[]): Promise<void> {
-  for (const [accountId, rows] of Map.groupBy(gone, (row) => row.account_id)) {
+async function giveBack(
+  db: Queries,
+  deleted: readonly Pick<Row<'frozen_env'>, 'account_id' | 'bytes'>[],
+): Promise<void> {
+  for (const [accountId, rows] of Map.groupBy(deleted, (row) => row.account_id)) {
     const bytes = rows.reduce((sum, row) => sum + Number(row.bytes), 0)
     await db
       .updateTable('file_usage')

@@ -42,10 +42,10 @@ export async function registerDeployment(
   ctx: OperatorCtx,
   project: Row<'project'>,
   owner: EventAccount & Pick<Row<'account'>, 'plan'>,
-  said: New,
+  body: New,
   takesDomains = true,
 ): Promise<Row<'deployment'>> {
-  await mustNotBeClaimedDomain(ctx, said.url)
+  await mustNotBeClaimedDomain(ctx, body.url)
   const row = await ctx.db
     .insertInto('deployment')
     .values({
@@ -54,12 +54,12 @@ export async function registerDeployment(
       name: project.name,
       plan: owner.plan,
       created_stamp: ctx.stamp,
-      ...said,
+      ...body,
     })
     .onConflict((conflict) => conflict.column('url').doNothing())
     .returningAll()
     .executeTakeFirst()
-  if (row === undefined) refuse('deployment_url_taken', `Another deployment has the url "${said.url}".`)
+  if (row === undefined) refuse('deployment_url_taken', `Another deployment has the url "${body.url}".`)
   await mustFit(ctx, 'deployments', project.account_id)
   await writeMeta(ctx, row)
   tell(ctx, 'deployment.created', row, owner)

@@ -33,9 +33,9 @@ export async function followBranch(ctx: Ctx, project: Project, branch: string | 
 export async function leaveBranches(
   ctx: Ctx,
   project: Project,
-  gone: readonly Pick<Row<'deployment'>, 'git_branch'>[],
+  deleted: readonly Pick<Row<'deployment'>, 'git_branch'>[],
 ): Promise<void> {
-  for (const branch of new Set(gone.map(({ git_branch }) => git_branch))) await followBranch(ctx, project, branch)
+  for (const branch of new Set(deleted.map(({ git_branch }) => git_branch))) await followBranch(ctx, project, branch)
 }
 
 /** An assigned address stays, even if the project changes its name or account, unless the platform's suffix changes. */

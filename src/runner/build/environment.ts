@@ -41,8 +41,8 @@ export function policyOf(build: Build, registry: string | undefined): Policy {
     const words = [join(binOf(build, NODE_UNITS[build.node].node), 'node'), builder, ...buildArguments(lease)]
     const step = build.ignoredStep
     if (step === undefined) return words as [string, ...string[]]
-    const folder = join(insideWork, SOURCE, lease.settings.rootDirectory ?? '')
-    return ['/bin/sh', '-c', WITH_IGNORED_STEP, 'build', join(insideWork, IGNORED), folder, step, ...words]
+    const directory = join(insideWork, SOURCE, lease.settings.rootDirectory ?? '')
+    return ['/bin/sh', '-c', WITH_IGNORED_STEP, 'build', join(insideWork, IGNORED), directory, step, ...words]
   }
 }
 

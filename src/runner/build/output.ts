@@ -50,12 +50,13 @@ export async function collectOutput(
 
 /** A mapped file may be named by a path through a link of the output. No sites server could store both. */
 function mustLieInDirectories({ files, links }: Output): void {
-  const taken = new Set([...files, ...links].map(({ path }) => path))
+  const usedPaths = new Set([...files, ...links].map(({ path }) => path))
   const folders = new Set<string>()
   for (const { path } of files)
-    for (let folder = dirname(path); folder !== '.' && !folders.has(folder); folder = dirname(folder)) {
-      if (taken.has(folder)) throw refused(folder, 'is a link or a file, and a function names a file below it.')
-      folders.add(folder)
+    for (let directory = dirname(path); directory !== '.' && !folders.has(directory); directory = dirname(directory)) {
+      if (usedPaths.has(directory))
+        throw refused(directory, 'is a link or a file, and a function names a file below it.')
+      folders.add(directory)
     }
 }
 
@@ -71,13 +72,13 @@ function refused(path: string, why: string): BuildFailure {
   return new BuildFailure('BUILD_OUTPUT_REFUSED', `${path.slice(0, OUTPUT_LIMITS.path)} ${why}`)
 }
 
-async function walk(state: State, folder: string): Promise<void> {
-  if (folder.split('/').length > OUTPUT_LIMITS.depth)
-    throw refused(folder, `is more than ${OUTPUT_LIMITS.depth} directories deep.`)
+async function walk(state: State, directory: string): Promise<void> {
+  if (directory.split('/').length > OUTPUT_LIMITS.depth)
+    throw refused(directory, `is more than ${OUTPUT_LIMITS.depth} directories deep.`)
   if (++state.folders > state.max) throw refused('The output', `has more than ${state.max} directories.`)
-  for await (const { name } of await opendir(join(state.source, folder), { bufferSize: 256 })) {
+  for await (const { name } of await opendir(join(state.source, directory), { bufferSize: 256 })) {
     state.signal.throwIfAborted()
-    const path = `${folder}/${name}`
+    const path = `${directory}/${name}`
     const stats = await lstat(join(state.source, path))
     if (stats.isDirectory()) await walk(state, path)
     else if (stats.isSymbolicLink()) await addLink(state, path)

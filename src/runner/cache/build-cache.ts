@@ -91,8 +91,8 @@ async function save(options: Options, keys: CacheKeys, workspace: Workspace, sig
 }
 
 /** Builds that run need the rest of the disk. */
-async function roomIn(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
+async function roomIn(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory)
   return bavail * bsize - DISK_RESERVE
 }
 
@@ -103,12 +103,12 @@ async function evict({ folder, budget, log }: Options): Promise<void> {
   }
 }
 
-async function entriesOf(folder: string): Promise<CacheEntry[]> {
+async function entriesOf(directory: string): Promise<CacheEntry[]> {
   const entries: CacheEntry[] = []
-  for (const name of await readdir(folder)) {
+  for (const name of await readdir(directory)) {
     const [, account] = NAME.exec(name) ?? []
     // Another runner may have removed it.
-    const stats = account && (await stat(join(folder, name)).catch(() => undefined))
+    const stats = account && (await stat(join(directory, name)).catch(() => undefined))
     if (account && stats) entries.push({ name, account, bytes: stats.size, usedAt: stats.mtimeMs })
   }
   return entries

@@ -69,9 +69,9 @@ export async function openToolchain(options: ToolchainOptions): Promise<Toolchai
   }
 }
 
-async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name)
+async function removeUnfinished(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name)
     if (!name.startsWith(UNFINISHED) || (await stat(path)).mtimeMs > Date.now() - STALE_MS) continue
     await rm(path, { recursive: true, force: true })
   }

@@ -25,7 +25,7 @@ export function watchAddresses(
   const added = new Set(known)
   const startedAt = performance.now()
   let isBusy = false
-  const look = async () => {
+  const check = async () => {
     const pid = find()
     if (pid === undefined) {
       if (performance.now() - startedAt > START_MS) throw new Error('pasta started nothing')
@@ -39,7 +39,7 @@ export function watchAddresses(
   const timer = setInterval(() => {
     if (isBusy) return
     isBusy = true
-    look()
+    check()
       .catch(() => {
         clearInterval(timer)
         fail()

@@ -32,10 +32,10 @@ export type CacheFiles = {
 }
 
 /** Opens the cache directory, creates it if missing, and removes unfinished files of a killed process. One process owns a directory. */
-export function openCacheFiles(folder: string): CacheFiles {
-  const objects = join(folder, 'objects')
-  const arriving = join(folder, 'arriving')
-  for (const one of [folder, objects, arriving]) createDirectory(one)
+export function openCacheFiles(directory: string): CacheFiles {
+  const objects = join(directory, 'objects')
+  const arriving = join(directory, 'arriving')
+  for (const one of [directory, objects, arriving]) createDirectory(one)
   removeStaleTemporaryFiles(arriving, '', Number.NEGATIVE_INFINITY)
   const pathOf = ({ key, size }: CachedFile) => {
     const [plain = '', encoding] = key.split('.')

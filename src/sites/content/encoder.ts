@@ -24,18 +24,18 @@ export function encodePieces(
   encoding: Encoding,
   { size, max }: { size: number; max: number },
 ): { pieces: AsyncGenerator<Buffer>; size(): number } {
-  let seen = 0
+  let processed = 0
   async function* passing() {
     const encoder = ENCODERS[encoding](size)
     // Errors in the pipeline are thrown by the encoder, which is read below.
     pipeline(Readable.from(source, { objectMode: false }), encoder, () => {})
     for await (const piece of encoder as AsyncIterable<Buffer>) {
-      seen += piece.length
-      if (seen > max) throw new NoGain()
+      processed += piece.length
+      if (processed > max) throw new NoGain()
       yield piece
     }
   }
-  return { pieces: passing(), size: () => seen }
+  return { pieces: passing(), size: () => processed }
 }
 
 export type Encoder = {

@@ -28,8 +28,8 @@ export type KeptFiles = {
 }
 
 /** Opens the directory with its files. `memoryBytes` limits small files in memory. Evicts the least recently used files above the budget. */
-export async function openKeptFiles(folder: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
-  const files = openCacheFiles(folder)
+export async function openKeptFiles(directory: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
+  const files = openCacheFiles(directory)
   const hot = createHotFiles(memoryBytes)
   const entries = createEntries({ bytes: budgetBytes, files: MAX_FILES })
   /** Removals run in order. Writes wait for them, so that a removal cannot delete a file that was added again. */

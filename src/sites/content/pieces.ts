@@ -10,14 +10,14 @@ export async function* verified(
   { sha256, size, key }: { sha256: string; size: number; key: string },
 ): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
-  let seen = 0
+  let processed = 0
   for await (const piece of pieces) {
-    seen += piece.length
-    if (seen > size) throw new ContentUnavailable('mismatch', key)
+    processed += piece.length
+    if (processed > size) throw new ContentUnavailable('mismatch', key)
     hash.update(piece)
     yield piece
   }
-  if (seen !== size || hash.digest('hex') !== sha256) throw new ContentUnavailable('mismatch', key)
+  if (processed !== size || hash.digest('hex') !== sha256) throw new ContentUnavailable('mismatch', key)
 }
 
 /** `maxMs`: the longest pause between two pieces. `signal`: the sites server stops. */

@@ -26,7 +26,7 @@ type Code = { folder: string; environment: Record<string, string>; bytes: number
 type Entry = { placing: Promise<Code>; bytes: number; uses: number }
 
 /** Opens an empty directory, which the user of sandboxes may enter. `max`: bytes that are kept; what was used longest ago is removed, never what is in use. */
-export function openFunctionCode(cache: Pick<ContentCache, 'open'>, folder: string, max = MAX_BYTES): FunctionCode {
+export function openFunctionCode(cache: Pick<ContentCache, 'open'>, directory: string, max = MAX_BYTES): FunctionCode {
   const entries = new Map<string, Entry>()
   let made = 0
   const trim = () => {
@@ -40,7 +40,7 @@ export function openFunctionCode(cache: Pick<ContentCache, 'open'>, folder: stri
     }
   }
   const enter = (key: string, account: string, list: { digest: string; size: number }): Entry => {
-    const entry: Entry = { placing: place(cache, join(folder, String(++made)), account, list), bytes: 0, uses: 0 }
+    const entry: Entry = { placing: place(cache, join(directory, String(++made)), account, list), bytes: 0, uses: 0 }
     entry.placing.then(
       ({ bytes }) => {
         entry.bytes = bytes
@@ -77,7 +77,7 @@ export function openFunctionCode(cache: Pick<ContentCache, 'open'>, folder: stri
 
 async function place(
   cache: Pick<ContentCache, 'open'>,
-  folder: string,
+  directory: string,
   account: string,
   { digest, size }: { digest: string; size: number },
 ): Promise<Code> {
@@ -86,9 +86,9 @@ async function place(
     const pieces: Buffer[] = []
     for await (const piece of contentOf(cache, account, digest, size)) pieces.push(piece)
     const list = readFunctionFiles(Buffer.concat(pieces).toString())
-    return await placeFiles(cache, folder, account, list)
+    return await placeFiles(cache, directory, account, list)
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true })
     throw error
   }
 }
@@ -96,14 +96,14 @@ async function place(
 /** Directories first, links last: so nothing is written through a link. */
 async function placeFiles(
   cache: Pick<ContentCache, 'open'>,
-  folder: string,
+  directory: string,
   account: string,
   { files, links, environment }: FunctionFiles,
 ): Promise<Code> {
-  const named = new Map(files.map((file) => [insideOf(folder, file.path), file]))
-  await createDirectory(folder)
-  const folders = new Set([folder])
-  for (const path of [...named.keys(), ...links.map(({ path }) => insideOf(folder, path))])
+  const named = new Map(files.map((file) => [insideOf(directory, file.path), file]))
+  await createDirectory(directory)
+  const folders = new Set([directory])
+  for (const path of [...named.keys(), ...links.map(({ path }) => insideOf(directory, path))])
     await createDirectories(dirname(path), folders)
   const rest = named.entries()
   let bytes = folders.size * BLOCK
@@ -114,28 +114,28 @@ async function placeFiles(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  for (const { path, target } of links) await symlink(target, insideOf(folder, path))
-  return { folder, environment, bytes }
+  for (const { path, target } of links) await symlink(target, insideOf(directory, path))
+  return { folder: directory, environment, bytes }
 }
 
 /** The control plane has checked the path, and this process may be root. */
-function insideOf(folder: string, path: string): string {
-  const place = join(folder, path)
-  if (place.startsWith(`${folder}/`) && normalize(`/${path}`) === `/${path}`) return place
+function insideOf(directory: string, path: string): string {
+  const place = join(directory, path)
+  if (place.startsWith(`${directory}/`) && normalize(`/${path}`) === `/${path}`) return place
   throw new Error(`the path ${JSON.stringify(path.slice(0, 200))} of a function leads out of it`)
 }
 
-async function createDirectories(folder: string, made: Set<string>): Promise<void> {
-  if (made.has(folder)) return
-  await createDirectories(dirname(folder), made)
-  made.add(folder)
-  await createDirectory(folder)
+async function createDirectories(directory: string, made: Set<string>): Promise<void> {
+  if (made.has(directory)) return
+  await createDirectories(dirname(directory), made)
+  made.add(directory)
+  await createDirectory(directory)
 }
 
 /** Readable for the user of the sandboxes, whatever the umask of the service. */
-async function createDirectory(folder: string): Promise<void> {
-  await mkdir(folder)
-  await chmod(folder, 0o755)
+async function createDirectory(directory: string): Promise<void> {
+  await mkdir(directory)
+  await chmod(directory, 0o755)
 }
 
 async function* contentOf(

@@ -126,10 +126,10 @@ async function nodeOf({ node }: FunctionOptions, { bundle }: FunctionSpec): Prom
   }
 }
 
-async function openFolders(folder: string): Promise<{ runs: string; sockets: string }> {
-  const runs = join(folder, 'functions')
-  const sockets = join(folder, 's')
-  for (const path of [folder, runs, sockets]) {
+async function openFolders(directory: string): Promise<{ runs: string; sockets: string }> {
+  const runs = join(directory, 'functions')
+  const sockets = join(directory, 's')
+  for (const path of [directory, runs, sockets]) {
     await mkdir(path, { recursive: true })
     // Entered, and not listed.
     await chmod(path, 0o711)
@@ -140,9 +140,9 @@ async function openFolders(folder: string): Promise<{ runs: string; sockets: str
 }
 
 /** A socket without a listener is of a process that was killed. */
-async function removeDeadSockets(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name)
+async function removeDeadSockets(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name)
     const isDead = await new Promise<boolean>((resolve) => {
       const socket = connect(path)
       socket.once('connect', () => {
@@ -156,17 +156,17 @@ async function removeDeadSockets(folder: string): Promise<void> {
 }
 
 /** Whatever the umask of the service. */
-async function createDirectory(folder: string): Promise<string> {
-  await mkdir(folder)
-  await chmod(folder, 0o755)
-  return folder
+async function createDirectory(directory: string): Promise<string> {
+  await mkdir(directory)
+  await chmod(directory, 0o755)
+  return directory
 }
 
-async function placeLauncher(folder: string): Promise<string> {
-  await createDirectory(folder)
+async function placeLauncher(directory: string): Promise<string> {
+  await createDirectory(directory)
   for (const [name, text] of Object.entries(launcherModules())) {
-    writeFileAtomically(join(folder, name), text)
-    await chmod(join(folder, name), 0o444)
+    writeFileAtomically(join(directory, name), text)
+    await chmod(join(directory, name), 0o444)
   }
-  return folder
+  return directory
 }

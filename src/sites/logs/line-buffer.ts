@@ -94,10 +94,10 @@ function createKept(bounds: Bounds, now: () => number) {
       let [count, size] = [0, 0]
       while (count < lines.length && count < max && (count === 0 || size + sizeOf(lines[count]!.text) <= bytes))
         size += sizeOf(lines[count++]!.text)
-      const taken = lines.slice(0, count)
+      const batch = lines.slice(0, count)
       lines = lines.slice(count)
       held -= size
-      return taken
+      return batch
     },
   }
 }

@@ -56,12 +56,12 @@ type State = Pick<Options, 'cache'> & { pages: ReturnType<typeof createPages>; m
 /** Opens the pictures of a sites server, with those of its last stop. */
 export async function openPictures(options: Options): Promise<Pictures> {
   const { cache, sandbox, log, budget = PAGE_BUDGET, now = Date.now } = options
-  const folder = join(options.folder, 'pictures')
-  createDirectory(folder)
+  const directory = join(options.folder, 'pictures')
+  createDirectory(directory)
   const pages = createPages(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
   const making = createMaking({ cache, pages, sandbox, sources: openSources(options), log, now })
   const state: State = { cache, pages, making, now }
-  const before = await takeList<Page>(folder, LISTS.pages).catch((error) => {
+  const before = await takeList<Page>(directory, LISTS.pages).catch((error) => {
     log.warn({ err: error }, 'cannot read the stored list of pictures; they are made again')
     return []
   })
@@ -82,7 +82,7 @@ export async function openPictures(options: Options): Promise<Pictures> {
     async close() {
       await sandbox?.close()
       await making.settled()
-      await storeList(folder, LISTS.pages, pages.all()).catch((error) =>
+      await storeList(directory, LISTS.pages, pages.all()).catch((error) =>
         log.warn({ err: error }, 'cannot store the list of pictures on disk'),
       )
     },

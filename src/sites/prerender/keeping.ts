@@ -21,29 +21,29 @@ const TARGETED = ['vercel-cdn-cache-control', 'cdn-cache-control']
 
 /** Decides what becomes of an answer. */
 export function keepingOf(answer: PageAnswer, prerender: Prerender): Keeping {
-  const { said, isTargeted, isForOne } = cachingOf(answer.headers)
+  const { directives, isTargeted, isForOne } = cachingOf(answer.headers)
   if (isForOne) return { kind: 'personal' }
   if (!isKept(answer)) return { kind: 'pass' }
-  return { kind: 'keep', lifetime: lifetimeOf(said, isTargeted, prerender) }
+  return { kind: 'keep', lifetime: lifetimeOf(directives, isTargeted, prerender) }
 }
 
 /** Returns how long the answer of an ordinary function is kept; undefined: it is not. Only what the function says counts. */
 export function lifetimeOfAnswer(answer: Omit<PageAnswer, 'body'>): Lifetime | undefined {
-  const { said, isTargeted, isForOne } = cachingOf(answer.headers)
-  if (isForOne || said.has('no-cache') || !isKept(answer)) return undefined
-  const seconds = freshOf(said, isTargeted)
+  const { directives, isTargeted, isForOne } = cachingOf(answer.headers)
+  if (isForOne || directives.has('no-cache') || !isKept(answer)) return undefined
+  const seconds = freshOf(directives, isTargeted)
   if (seconds === undefined) return undefined
-  const all = seconds + (secondsOf(said.get('stale-while-revalidate')) ?? 0)
+  const all = seconds + (secondsOf(directives.get('stale-while-revalidate')) ?? 0)
   return all === 0 ? undefined : { freshMs: seconds * 1000, staleMs: all * 1000 }
 }
 
-/** `said`: the directives that count. `isForOne`: the answer may be meant for one visitor. */
+/** `directives`: those that count. `isForOne`: the answer may be meant for one visitor. */
 function cachingOf(headers: PageAnswer['headers']) {
   const caching = textOf(headers['cache-control'])
   const targeted = TARGETED.map((name) => headers[name]).find((value) => value !== undefined)
-  const said = directivesOf(targeted === undefined ? caching : textOf(targeted))
-  const isForOne = headers['set-cookie'] !== undefined || [said, directivesOf(caching)].some(isPersonal)
-  return { said, isTargeted: targeted !== undefined, isForOne }
+  const directives = directivesOf(targeted === undefined ? caching : textOf(targeted))
+  const isForOne = headers['set-cookie'] !== undefined || [directives, directivesOf(caching)].some(isPersonal)
+  return { directives, isTargeted: targeted !== undefined, isForOne }
 }
 
 function isKept({ status, headers }: Omit<PageAnswer, 'body'>): boolean {
@@ -51,8 +51,8 @@ function isKept({ status, headers }: Omit<PageAnswer, 'body'>): boolean {
   return KEPT.has(status) && characters <= MAX_HEADER_CHARACTERS
 }
 
-function freshOf(said: ReadonlyMap<string, string>, isTargeted: boolean): number | undefined {
-  return secondsOf(said.get('s-maxage')) ?? (isTargeted ? secondsOf(said.get('max-age')) : undefined)
+function freshOf(directives: ReadonlyMap<string, string>, isTargeted: boolean): number | undefined {
+  return secondsOf(directives.get('s-maxage')) ?? (isTargeted ? secondsOf(directives.get('max-age')) : undefined)
 }
 
 /** Returns how long the first page of an output counts. */
@@ -61,13 +61,13 @@ export function lifetimeOfFirst(prerender: Prerender): Lifetime {
 }
 
 function lifetimeOf(
-  said: ReadonlyMap<string, string>,
+  directives: ReadonlyMap<string, string>,
   isTargeted: boolean,
   { expiration, staleExpiration }: Prerender,
 ): Lifetime {
-  const seconds = freshOf(said, isTargeted) ?? (expiration === false ? undefined : expiration)
+  const seconds = freshOf(directives, isTargeted) ?? (expiration === false ? undefined : expiration)
   if (seconds === undefined) return { freshMs: undefined, staleMs: undefined }
-  const more = secondsOf(said.get('stale-while-revalidate'))
+  const more = secondsOf(directives.get('stale-while-revalidate'))
   const stale = more === undefined ? staleExpiration : seconds + more
   return { freshMs: seconds * 1000, staleMs: stale === undefined ? undefined : Math.max(stale, seconds) * 1000 }
 }
@@ -76,8 +76,8 @@ function secondsOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,10}$/.test(text) ? Math.min(Number(text), MAX_SECONDS) : undefined
 }
 
-function isPersonal(said: ReadonlyMap<string, string>): boolean {
-  return said.has('private') || said.has('no-store')
+function isPersonal(directives: ReadonlyMap<string, string>): boolean {
+  return directives.has('private') || directives.has('no-store')
 }
 
 function directivesOf(text: string): Map<string, string> {

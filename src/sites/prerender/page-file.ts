@@ -20,9 +20,9 @@ const PIECE = 64 * 1024
  * Takes the list of the last stop out of the directory: a process that is killed later leaves none, in which something could be that was purged since.
  * Throws what is wrong with the file, which is gone then too.
  */
-export async function takeList<T extends object>(folder: string, { name, version }: List): Promise<T[]> {
-  removeStaleTemporaryFiles(folder, name, Number.NEGATIVE_INFINITY)
-  const file = join(folder, name)
+export async function takeList<T extends object>(directory: string, { name, version }: List): Promise<T[]> {
+  removeStaleTemporaryFiles(directory, name, Number.NEGATIVE_INFINITY)
+  const file = join(directory, name)
   if (!existsSync(file)) return []
   try {
     return await readList<T>(file, version)
@@ -46,8 +46,8 @@ async function readList<T extends object>(file: string, version: number): Promis
 }
 
 /** Writes a list, what was used longest ago first. */
-export async function storeList(folder: string, { name, version }: List, all: Iterable<object>): Promise<void> {
-  await writeStreamAtomically(join(folder, name), piecesOf(version, all))
+export async function storeList(directory: string, { name, version }: List, all: Iterable<object>): Promise<void> {
+  await writeStreamAtomically(join(directory, name), piecesOf(version, all))
 }
 
 function* piecesOf(version: number, all: Iterable<object>): Generator<Buffer> {

@@ -83,8 +83,8 @@ export function createPages(budget: PageBudget, release: (account: string, diges
       for (const page of [...pages.values()]) if (ids.has(page.deploymentId)) remove(index, page)
     },
     renewGroup(group, at) {
-      const known = groups.get(group)
-      if (known !== undefined) known.at = Math.max(known.at, at)
+      const existing = groups.get(group)
+      if (existing !== undefined) existing.at = Math.max(existing.at, at)
     },
     freshness(page, now) {
       if (page.staleUntil !== null && now >= page.staleUntil) return 'gone'

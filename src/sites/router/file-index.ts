@@ -57,8 +57,8 @@ function nameOf(path: string): string {
 }
 
 /** Scans the files once, without an index of folders, since deep paths would multiply it. Hides dotfiles, which may be uploaded by mistake. */
-function listFolder(files: readonly StaticFile[], folder: string): FolderList | undefined {
-  const begin = `${folder}/`
+function listFolder(files: readonly StaticFile[], directory: string): FolderList | undefined {
+  const begin = `${directory}/`
   const names = new Set<string>()
   for (const { path } of files) {
     if (!path.startsWith(begin)) continue

@@ -9,9 +9,9 @@ import { readVersion } from '../../delivery/protocol/snapshot-version.ts'
 export function compareGeneration(current: string | undefined, next: string): 'apply' | 'same' | 'older' {
   const fresh = readVersion(next)
   if (fresh === undefined) throw new Error(`the control plane gave "${next.slice(0, 100)}", which is not a version`)
-  const known = current === undefined ? undefined : readVersion(current)
-  if (known === undefined || known.store !== fresh.store) return 'apply'
+  const stored = current === undefined ? undefined : readVersion(current)
+  if (stored === undefined || stored.store !== fresh.store) return 'apply'
   if (current === next) return 'same'
-  if (known.instance === fresh.instance) return fresh.sequence > known.sequence ? 'apply' : 'older'
-  return fresh.stamp >= known.stamp ? 'apply' : 'older'
+  if (stored.instance === fresh.instance) return fresh.sequence > stored.sequence ? 'apply' : 'older'
+  return fresh.stamp >= stored.stamp ? 'apply' : 'older'
 }

@@ -12,9 +12,13 @@ const EVERY_MS = 10_000
 const SLICE = 200
 
 /** Restores urls from the directory and rewrites the file some seconds after changes. `stop` writes it once more. */
-export async function keepOwnUrls(ownUrls: OwnUrls, folder: string, log: Logger): Promise<{ stop(): Promise<void> }> {
-  removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
-  const file = join(folder, NAME)
+export async function keepOwnUrls(
+  ownUrls: OwnUrls,
+  directory: string,
+  log: Logger,
+): Promise<{ stop(): Promise<void> }> {
+  removeStaleTemporaryFiles(directory, NAME, Number.NEGATIVE_INFINITY)
+  const file = join(directory, NAME)
   ownUrls.restore(await readUrls(file).catch((error) => warn(log, error, 'cannot read the stored own urls')))
   let written = ownUrls.version()
   const write = async () => {

@@ -38,10 +38,10 @@ export type SnapshotFile = {
 }
 
 /** Opens the snapshot file of a directory and creates the directory if missing. Removes unfinished files of a killed process. */
-export function openSnapshotFile(folder: string): SnapshotFile {
-  createDirectory(folder)
-  removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
-  const file = join(folder, NAME)
+export function openSnapshotFile(directory: string): SnapshotFile {
+  createDirectory(directory)
+  removeStaleTemporaryFiles(directory, NAME, Number.NEGATIVE_INFINITY)
+  const file = join(directory, NAME)
   let handle: FileHandle | undefined
   /** Offsets of the next list and of the end of the full snapshot. */
   let [length, whole] = [0, 0]

@@ -11,14 +11,14 @@ export class CountedResponse<R extends IncomingMessage = IncomingMessage> extend
   /** Bytes handed to the connection. If the response is aborted, they include its buffer, about one piece of a file. */
   #bytes = 0
 
-  override write(...said: [piece: unknown, ...rest: unknown[]]): boolean {
-    this.#note(said[0])
-    return super.write(...(said as Parameters<ServerResponse['write']>))
+  override write(...written: [piece: unknown, ...rest: unknown[]]): boolean {
+    this.#note(written[0])
+    return super.write(...(written as Parameters<ServerResponse['write']>))
   }
 
-  override end(...said: [last?: unknown, ...rest: unknown[]]): this {
-    this.#note(said[0])
-    return super.end(...(said as Parameters<ServerResponse['end']>))
+  override end(...written: [last?: unknown, ...rest: unknown[]]): this {
+    this.#note(written[0])
+    return super.end(...(written as Parameters<ServerResponse['end']>))
   }
 
   /** Bytes of the body; 0 for responses without one (RFC 9110 6.4.1). */

@@ -45,19 +45,19 @@ export function createCounts(max: number, now: () => number = Date.now): Counts 
       return true
     },
     take(wanted) {
-      const taken: UsageLine[] = []
+      const batch: UsageLine[] = []
       for (const [begin, { lines }] of [...hours].sort(([a], [b]) => a - b)) {
         for (const [deploymentId, line] of lines) {
-          if (taken.length >= wanted) break
-          taken.push(line)
+          if (batch.length >= wanted) break
+          batch.push(line)
           lines.delete(deploymentId)
         }
         if (lines.size === 0) hours.delete(begin)
       }
       // An hour without remaining lines is no longer in the map, so stop counting into it.
       current = undefined
-      size -= taken.length
-      return taken
+      size -= batch.length
+      return batch
     },
   }
 }

@@ -14,8 +14,8 @@ type Asked = Pick<Visitor, 'scheme' | 'host' | 'uri'>
 
 /** Returns the bypass secret of a request from a header, else the cookie. Undefined if the query has one, which the control plane reads itself. */
 export function bypassOf({ headers }: IncomingMessage, { scheme, uri }: Asked): string | undefined {
-  const said = lastOf(headers[SECRET])
-  if (said || inQuery(uri, SECRET)) return said
+  const sent = lastOf(headers[SECRET])
+  if (sent || inQuery(uri, SECRET)) return sent
   return readOwnCookie(headers.cookie, 'berth_bypass', scheme === 'https')
 }
 

@@ -126,7 +126,7 @@ async function openRunning(options: FunctionOptions, { cache, folder, controlPla
   }
 }
 
-function openCache(folder: string, budgetBytes: number, fetch: FetchContent, log: Logger): Promise<ContentCache> {
+function openCache(directory: string, budgetBytes: number, fetch: FetchContent, log: Logger): Promise<ContentCache> {
   const onError = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')
-  return openContentCache({ folder, budgetBytes, fetch, onError })
+  return openContentCache({ folder: directory, budgetBytes, fetch, onError })
 }

@@ -29,26 +29,26 @@ export function planDomains(here: Server, project: string, from: Side, to: Side)
   const sorted = from.domains.toSorted((a, b) => Number(Boolean(a.redirect)) - Number(Boolean(b.redirect)))
   for (const one of sorted) {
     const found = present.get(one.name)
-    const wanted = routingOf(one, from.slugs)
+    const target = routingOf(one, from.slugs)
     plan.todo.push(...recordsOf(found))
-    if (found === undefined) plan.steps.push(creation(here, project, one.name, wanted))
-    else if (isSame(wanted, routingOf(found, to.slugs))) plan.same.domain = (plan.same.domain ?? 0) + 1
-    else plan.steps.push(change(here, project, one.name, wanted))
+    if (found === undefined) plan.steps.push(creation(here, project, one.name, target))
+    else if (isSame(target, routingOf(found, to.slugs))) plan.same.domain = (plan.same.domain ?? 0) + 1
+    else plan.steps.push(change(here, project, one.name, target))
   }
   return plan
 }
 
-function creation(here: Server, project: string, name: string, wanted: Routing): Step {
+function creation(here: Server, project: string, name: string, target: Routing): Step {
   const path = `/v10/projects/${segment(project)}/domains`
   return stepOf('create', project, name, async (report) => {
-    const made = await here.write('POST', path, { name, ...wanted })
+    const made = await here.write('POST', path, { name, ...target })
     report.todo.push(...recordsOf(made as ServerItem))
   })
 }
 
-function change(here: Server, project: string, name: string, wanted: Routing): Step {
+function change(here: Server, project: string, name: string, target: Routing): Step {
   const path = `/v9/projects/${segment(project)}/domains/${segment(name)}`
-  return stepOf('change', project, name, () => here.write('PATCH', path, wanted))
+  return stepOf('change', project, name, () => here.write('PATCH', path, target))
 }
 
 function stepOf(
@@ -73,9 +73,9 @@ function recordsOf(domain: ServerItem | undefined): string[] {
 }
 
 /** A redirect without a status on the source has the default on the target. */
-function isSame(wanted: Routing, present: Routing): boolean {
-  const redirectStatusCode = wanted.redirectStatusCode ?? present.redirectStatusCode
-  return isDeepStrictEqual({ ...wanted, redirectStatusCode }, present)
+function isSame(target: Routing, present: Routing): boolean {
+  const redirectStatusCode = target.redirectStatusCode ?? present.redirectStatusCode
+  return isDeepStrictEqual({ ...target, redirectStatusCode }, present)
 }
 
 function routingOf(one: ServerItem, slugs: Slugs): Routing {

@@ -28,14 +28,14 @@ type Sides = { there: Server; here: Server }
  * Shows a plan, and runs it after the user confirms or with `--yes`. Identical data is skipped, so an interrupted import can be repeated. Exits with 1
  * when a request failed.
  */
-export async function importAccount(given: Invocation): Promise<CommandResult> {
-  const { has, confirm } = given
-  const from = originOf(given.value('from')!)
+export async function importAccount(invocation: Invocation): Promise<CommandResult> {
+  const { has, confirm } = invocation
+  const from = originOf(invocation.value('from')!)
   if (!has('dry-run') && !has('yes') && confirm === undefined)
     throw new BadUsage('there is no terminal to ask on: say --yes, or --dry-run to see the plan alone')
-  const sides = await openSides(given, from)
+  const sides = await openSides(invocation, from)
   try {
-    return await copy(given, sides)
+    return await copy(invocation, sides)
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     const advice = 'run the same command again later, it goes on where it was'
@@ -43,22 +43,22 @@ export async function importAccount(given: Invocation): Promise<CommandResult> {
   }
 }
 
-async function copy(given: Invocation, sides: Sides): Promise<CommandResult> {
-  const { has, confirm } = given
+async function copy(invocation: Invocation, sides: Sides): Promise<CommandResult> {
+  const { has, confirm } = invocation
   await mustLetIn(sides)
-  const names = await projectNames(sides.there, given)
+  const names = await projectNames(sides.there, invocation)
   const plan = newAccountImportReport()
-  await walk(given, sides, names, 'reading', async (one) => addPlan(plan, one))
+  await walk(invocation, sides, names, 'reading', async (one) => addPlan(plan, one))
   if (has('dry-run')) return outcomeOf(plan, 'would be ')
-  given.notice(textOf(plan, 'would be '))
+  invocation.notice(textOf(plan, 'would be '))
   if (!has('yes') && !(await confirm!('Do this?')))
     return { data: { done: false }, text: 'nothing was changed', code: 1 }
   const report = newAccountImportReport()
   try {
-    await walk(given, sides, names, 'writing', (one) => runPlan(report, one))
+    await walk(invocation, sides, names, 'writing', (one) => runPlan(report, one))
   } catch (error) {
     // A new secret is shown only here: the next run finds its webhook unchanged.
-    if (countLines(report, '').length > 0) given.notice(`Interrupted. Until then:\n${textOf(report, '')}`)
+    if (countLines(report, '').length > 0) invocation.notice(`Interrupted. Until then:\n${textOf(report, '')}`)
     throw error
   }
   return outcomeOf(report, '')
@@ -144,16 +144,16 @@ async function mustLetIn({ there, here }: Sides): Promise<void> {
 
 /** Returns the names of the projects to copy. Throws where a requested one does not exist. */
 async function projectNames(there: Server, { value }: Invocation): Promise<string[]> {
-  const wanted = value('projects')
+  const requested = value('projects')
     ?.split(',')
     .map((name) => name.trim())
-  if (wanted === undefined) {
+  if (requested === undefined) {
     const names = new Set<string>()
     for await (const { name } of projectsIn(there)) names.add(name)
     return [...names]
   }
   const found: string[] = []
-  for (const name of wanted) {
+  for (const name of requested) {
     if (name === '') throw new BadUsage('--projects has an empty name: write names with a comma between two of them')
     const path = `/v9/projects/${segment(name)}`
     const project = await there.find(path)

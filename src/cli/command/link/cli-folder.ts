@@ -10,16 +10,16 @@ type Settings = Record<string, unknown>
 
 /** Returns a function that writes the private directory and keeps other settings. Throws where it has a login of another service, which would be lost. */
 export function openCliFolder(
-  folder: string,
+  directory: string,
   api: string,
 ): (login: { token: string; team: string | undefined }) => void {
-  const [settingsFile, loginFile] = [join(folder, 'config.json'), join(folder, 'auth.json')]
+  const [settingsFile, loginFile] = [join(directory, 'config.json'), join(directory, 'auth.json')]
   const settings = readSettings(settingsFile)
   if (existsSync(loginFile) && !isOurs(settings, api))
-    throw new Error(`${folder} holds a login of another service: name an empty folder with --global-config`)
+    throw new Error(`${directory} holds a login of another service: name an empty folder with --global-config`)
   return ({ token, team }) => {
     const { currentTeam: _, ...rest } = settings
-    createDirectory(folder)
+    createDirectory(directory)
     writeFileAtomically(settingsFile, jsonLines({ ...rest, api, ...(team !== undefined && { currentTeam: team }) }))
     writeFileAtomically(loginFile, jsonLines({ token }))
   }

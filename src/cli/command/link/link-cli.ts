@@ -19,18 +19,18 @@ const WARNING =
  * Writes the directory of the command line and prints a shell alias. Throws, and writes nothing, where the service is unreachable or without https,
  * token or team are invalid, the directory has a login of another service, or no shell can read a path.
  */
-export async function linkCliCommand(given: Invocation): Promise<CommandResult> {
-  const config = given.settings()
-  const token = given.value('token') ?? clientToken(config)
+export async function linkCliCommand(invocation: Invocation): Promise<CommandResult> {
+  const config = invocation.settings()
+  const token = invocation.value('token') ?? clientToken(config)
   const { api, authority } = placeOf(config)
-  const named = given.value('global-config')
+  const named = invocation.value('global-config')
   if (named === '') throw new BadUsage('--global-config names no folder')
-  const folder = resolve(named ?? join(config.dataDirectory, 'cli'))
-  const line = aliasLine(folder, authority)
-  const write = openCliFolder(folder, api)
+  const directory = resolve(named ?? join(config.dataDirectory, 'cli'))
+  const line = aliasLine(directory, authority)
+  const write = openCliFolder(directory, api)
   const ask = (path: string) => callService({ ...config, clientToken: token }, { method: 'GET', path, as: 'client' })
   const { user } = (await ask('/v2/user')) as { user: { username: string } }
-  const team = await teamOf(ask, given.value('team'))
+  const team = await teamOf(ask, invocation.value('team'))
   if (localNames(config) !== undefined) await certify(api, authority!)
   write({ token, team: team?.id })
   const username = oneLine(user.username)
@@ -41,7 +41,7 @@ export async function linkCliCommand(given: Invocation): Promise<CommandResult> 
     '',
     `vercel then asks ${api} as ${username}${team === undefined ? '' : `, for the team ${oneLine(team.slug)}`}.`,
   ]
-  const data = { alias: line, api, folder, authority, user: username, team: team?.slug }
+  const data = { alias: line, api, folder: directory, authority, user: username, team: team?.slug }
   return { data, text: text.join('\n'), warnings: [WARNING] }
 }
 

@@ -68,9 +68,9 @@ ${entries.length === 0 ? html`<p class="card empty">This deployment has no files
 function entriesAt(tree: readonly Entry[], names: readonly string[]): readonly Entry[] {
   let entries = tree
   for (const name of names) {
-    const folder = entries.find((entry) => entry.type === 'directory' && entry.name === name)
-    if (folder === undefined) refuse('not_found', 'The output has no such directory.')
-    entries = folder.children as Entry[]
+    const directory = entries.find((entry) => entry.type === 'directory' && entry.name === name)
+    if (directory === undefined) refuse('not_found', 'The output has no such directory.')
+    entries = directory.children as Entry[]
   }
   return entries
 }

@@ -135,11 +135,11 @@ async function runsTrigger({ one, table }: Place): Promise<string | undefined> {
 }
 
 async function notifies({ one, other, table }: Place): Promise<string | undefined> {
-  const told = new Promise<void>((resolve) => one.once('notification', () => resolve()))
+  const notified = new Promise<void>((resolve) => one.once('notification', () => resolve()))
   await one.query(`listen ${table}`)
   await other.query(`select pg_notify('${table}', '')`)
   const late = Symbol('late')
-  const first = await Promise.race([told, sleep(NOTICE_MS, late, { ref: false })])
+  const first = await Promise.race([notified, sleep(NOTICE_MS, late, { ref: false })])
   return first === late ? `no notification within ${NOTICE_MS / 1000} s` : undefined
 }
 

@@ -107,10 +107,10 @@ function createBatch() {
       else for (const subject of changed) subjects.add(subject)
     },
     take(): ChangedTopics {
-      const taken = all ? 'all' : [...subjects]
+      const batch = all ? 'all' : [...subjects]
       all = false
       subjects.clear()
-      return taken
+      return batch
     },
   }
 }
@@ -136,8 +136,8 @@ const findAccounts = preparedQuery<{ ids: string }, { account_id: string }>((db,
 async function publish(db: Queries, own: string, changed: ChangedTopics): Promise<void> {
   if (changed.length === 0) return
   const payloads = changed === 'all' ? ['all'] : payloadsOf(changed)
-  const told = payloads.length > MAX_PAYLOADS ? ['all'] : payloads
-  await notify(db, { payloads: told.map((payload) => `${own}\n${payload}`).join('\f') })
+  const sent = payloads.length > MAX_PAYLOADS ? ['all'] : payloads
+  await notify(db, { payloads: sent.map((payload) => `${own}\n${payload}`).join('\f') })
 }
 
 const notify = preparedQuery<{ payloads: string }, unknown>((db, value) => ({

@@ -29,9 +29,9 @@ export function startChangeCapture(database: DatabaseSync): () => readonly Topic
       const row = accountOf.get(subject.slice('project '.length))
       if (row !== undefined) noted.add(`projects ${row.account_id as string}`)
     }
-    const taken = noted.size > MOST ? 'all' : [...noted]
+    const changed = noted.size > MOST ? 'all' : [...noted]
     noted.clear()
-    return taken
+    return changed
   }
 }
 

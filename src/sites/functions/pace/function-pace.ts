@@ -28,8 +28,8 @@ export function pacedPieces(owe: Owe['pieces']): Dispatcher.DispatcherComposeInt
         held = new HeldController(controller)
         handler.onRequestStart?.(held, context)
       },
-      onRequestUpgrade: (_, ...said) => handler.onRequestUpgrade?.(held!, ...said),
-      onResponseStart: (_, ...said) => handler.onResponseStart?.(held!, ...said),
+      onRequestUpgrade: (_, ...rest) => handler.onRequestUpgrade?.(held!, ...rest),
+      onResponseStart: (_, ...rest) => handler.onResponseStart?.(held!, ...rest),
       onResponseData(_, piece) {
         handler.onResponseData?.(held!, piece)
         held!.wait(owe(1))
