@@ -20,7 +20,7 @@ onBothEngines('a shared variable is added for projects, changed, and deleted', a
   assert.match((await client.get(PATH)).text, /No shared variables yet[\s\S]*takes precedence/)
   assert.match(
     (await client.get('/console/t/admin')).text,
-    /<a href="\/console\/t\/admin\/variables">.*Shared variables<\/a>/,
+    /<a href="\/console\/t\/admin\/variables"[^>]*>.*Shared variables<\/a>/,
   )
   const page = (await client.get(`${PATH}/new`)).text
   assert.match(page, new RegExp(`name="projectIds" value="${web}"> web<`))
