@@ -55,10 +55,12 @@ async function open(world: World): Promise<void> {
 /** Presses Tab until the focus leaves the page, and says where it stopped. */
 async function tabThrough(page: Page): Promise<Stop[]> {
   const stops: Stop[] = []
-  while (stops.length < MAX_STOPS) {
+  for (let presses = 0; presses < MAX_STOPS; presses++) {
     await page.keyboard.press('Tab')
     const stop = await page.evaluate<Stop | undefined>(WHERE)
     if (stop === undefined || (stops.length > 0 && stop.stop === stops[0]!.stop)) return stops
+    // A day, its month, its year and its calendar are stops of one field.
+    if (stop.about.startsWith('<input type="date"') && stop.stop === stops.at(-1)?.stop) continue
     stops.push(stop)
   }
   return stops

@@ -9,7 +9,7 @@ export const operatorSteps: Steps = {
   async 'the operator makes a backup'({ tour }) {
     await tour.go(OPERATOR)
     await tour.look('operator')
-    if (tour.script) await tour.page.locator('#health-open .state').waitFor()
+    if (tour.script) await tour.page.locator('#health-open .state').first().waitFor()
     await tour.follow('All checks')
     await tour.page.getByRole('heading', { name: 'Health' }).waitFor()
     if (!tour.script) await tour.follow('Run checks')
