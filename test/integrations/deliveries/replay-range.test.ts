@@ -40,7 +40,7 @@ onBothEngines(
   LOCAL,
 )
 
-onBothEngines('next leads on behind 20,000 deliveries of which none is to be sent again', async (world) => {
+onBothEngines('next leads on behind 20,000 deliveries that are not to be sent again', async (world) => {
   const { id } = await register(world, 'https://hooks.example.com', CREATED)
   await world.call('POST', '/v10/projects', { name: 'web' })
   await endDeliveries(world, 'failed')

@@ -107,7 +107,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a letter waits while the server refuses the sender, which is a setting',
+  'an email waits while the server refuses the sender, which is a setting',
   async (world) => {
     const recipient = `sender.${world.engine}@example.com`
     smtp.refuseSender = () => 553

@@ -19,7 +19,7 @@ test('text that is neither an address nor a network is refused with an example',
     )
 })
 
-test('a sandbox reaches the internet, nothing, or private networks too, of which none is larger than those for private use', () => {
+test('a sandbox reaches the internet, nothing, or private networks too, and none larger than one for private use', () => {
   const read = (text: string) => readConfig({ BERTH_BUILD_NETWORK: text, BERTH_FUNCTION_NETWORK: text })
   const allowed = ['10.1.2.3', '10.0.0.0/8', 'fd00::/8', '2001:db8::5']
   for (const [text, network] of [

@@ -169,7 +169,7 @@ function outcomeOf(report: AccountImportReport, would: string): CommandResult {
   return { data, text: textOf(report, would), code: failed.length === 0 ? 0 : 1 }
 }
 
-/** A line per kind of which there is something. */
+/** A line for each kind with something to count. */
 function countLines({ counts }: AccountImportReport, would: string): string[] {
   return IMPORT_KINDS.filter((kind) => Object.values(counts[kind]).some((count) => count > 0)).map((kind) => {
     const { created, changed, unchanged, failed } = counts[kind]
