@@ -1,4 +1,4 @@
-/** The commit of the last release: `.ci/run` judges the lines that changed since. */
+/** The commit of the last release: the part `mutations` of `npm run verify` judges the lines that changed since. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasCommit } from '../test/coverage/changes.ts'

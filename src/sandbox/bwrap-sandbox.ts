@@ -63,8 +63,11 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
     async destroy() {
       group?.kill()
       await group?.ended.catch(() => {})
-      await controlGroup?.remove()
-      if (directory !== undefined) await removeRunDirectory(directory)
+      try {
+        await controlGroup?.remove()
+      } finally {
+        if (directory !== undefined) await removeRunDirectory(directory)
+      }
     },
   }
 }

@@ -1,8 +1,6 @@
 /** The kinds of sandbox. docs/sandbox.md. */
 import { createBwrapSandbox } from './bwrap-sandbox.ts'
-import { type HeldNamespace, holdNamespace } from './network/held-namespace.ts'
 import { createPlainSandbox } from './plain-sandbox.ts'
-import type { Network } from './policy.ts'
 import type { RunAs } from './run-as.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -12,54 +10,4 @@ export type SandboxKind = 'sandboxed' | 'trusted'
 /** Creates a sandbox of a kind, whose directory lies below `parent`. `runAs` is of the first kind. Throws for it as root without `runAs`. */
 export function createSandbox(kind: SandboxKind, parent: string, runAs: RunAs): Sandbox {
   return kind === 'trusted' ? createPlainSandbox(parent) : createBwrapSandbox(parent, runAs)
-}
-
-/** Sandboxes that share a network namespace, such as the functions of a project. They reach each other on loopback. */
-export type SandboxSpace = {
-  /** Creates a sandbox whose policy has the network of the space, or none. Throws once the space is closed. */
-  createSandbox(): Sandbox
-  /** Resolves once the space has ended, for whatever reason: its sandboxes have ended then, and no other starts. */
-  ended: Promise<void>
-  /** Destroys its sandboxes. May be called more than once. */
-  close(): Promise<void>
-}
-
-/**
- * Opens a space. Its network is there then, so that a sandbox starts as fast as one without network. Throws with a sentence where the network does not
- * start. The trusted kind and the network `none` have nothing to share.
- */
-export async function openSandboxSpace(
-  kind: SandboxKind,
-  parent: string,
-  runAs: RunAs,
-  network: Network,
-): Promise<SandboxSpace> {
-  if (kind === 'trusted' || network === 'none') return spaceOf(() => createSandbox(kind, parent, runAs))
-  const namespace = await holdNamespace({ parent, runAs, network })
-  return spaceOf(() => createBwrapSandbox(parent, runAs, { namespace }), namespace)
-}
-
-function spaceOf(create: () => Sandbox, namespace?: HeldNamespace): SandboxSpace {
-  const sandboxes = new Set<Sandbox>()
-  const closed = Promise.withResolvers<void>()
-  let isClosed = false
-  return {
-    createSandbox() {
-      if (isClosed) throw new Error('the space of the sandbox is closed')
-      const sandbox = create()
-      sandboxes.add(sandbox)
-      const destroy = async () => {
-        await sandbox.destroy()
-        sandboxes.delete(sandbox)
-      }
-      return { ...sandbox, destroy }
-    },
-    ended: namespace?.ended ?? closed.promise,
-    async close() {
-      isClosed = true
-      await Promise.all([...sandboxes].map((sandbox) => sandbox.destroy()))
-      await namespace?.close()
-      closed.resolve()
-    },
-  }
 }

@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createSandbox, openSandboxSpace } from '../../src/sandbox/create.ts'
+import { createSandbox } from '../../src/sandbox/create.ts'
 import { DEFAULT_LIMITS, type Policy } from '../../src/sandbox/policy.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { openSandboxSpace } from '../../src/sandbox/space/space.ts'
 import { RUN_AS } from './run-as.ts'
 
 const ROUNDS = 20

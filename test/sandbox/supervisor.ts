@@ -1,8 +1,9 @@
 /** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. `network`: with pasta. `space`: it enters a network namespace. `plain`: of the trusted kind. */
 import { spawn } from 'node:child_process'
 import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
-import { createSandbox, openSandboxSpace } from '../../src/sandbox/create.ts'
+import { createSandbox } from '../../src/sandbox/create.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
+import { openSandboxSpace } from '../../src/sandbox/space/space.ts'
 import { RUN_AS } from './run-as.ts'
 
 const [parent, seconds, how] = process.argv.slice(2) as [string, string, string]

@@ -6,18 +6,26 @@ import { callService, type ServiceRequest, servicePath } from './service-client.
 
 const DAY_MS = 86_400_000
 
+/** The time limit of a walk through a complete log or store. */
+const WALK_MS = 3_600_000
+
 /** `holds`: a response field that must be true for exit code 0. `show`: formats the response for a terminal. */
-type Request = Omit<ServiceRequest, 'as'> & { holds?: string; show?: (answer: never) => string }
+type Request = Omit<ServiceRequest, 'as'> & {
+  holds?: string
+  show?: (answer: never) => string
+  timeoutMs?: number
+}
 
 const REQUESTS: Record<string, (invocation: Invocation) => Request> = {
   report: () => ({ method: 'GET', path: path('report'), show: showReport }),
   'keys status': () => ({ method: 'GET', path: path('keys') }),
-  'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
+  'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate'), timeoutMs: WALK_MS }),
   'keys retire': ({ value }) => ({ method: 'DELETE', path: path('keys', value('key')) }),
   'audit verify': ({ value }) => ({
     method: 'GET',
     path: `${path('audit', 'verify')}${value('head') === undefined ? '' : `?head=${encodeURIComponent(value('head')!)}`}`,
     holds: 'verified',
+    timeoutMs: WALK_MS,
   }),
   'user add': ({ value }) => ({
     method: 'POST',
@@ -119,8 +127,8 @@ const REQUESTS: Record<string, (invocation: Invocation) => Request> = {
 export function operatorCommand(words: string): RunCommand {
   const request = REQUESTS[words]!
   return async (invocation) => {
-    const { holds, show, ...sent } = request(invocation)
-    const data = await callService(invocation.settings(), { ...sent, as: 'operator' })
+    const { holds, show, timeoutMs, ...sent } = request(invocation)
+    const data = await callService(invocation.settings(), { ...sent, as: 'operator' }, timeoutMs)
     if (data === undefined) return { data: { done: true }, text: 'done' }
     const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
     return { data, ...(show && { text: show(data as never) }), code: isTrue ? 0 : 1 }

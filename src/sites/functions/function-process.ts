@@ -25,7 +25,7 @@ const CODE_PLACE = '/var/task'
 
 /** What all processes of a sites server share. */
 export type ProcessMeans = {
-  createSandbox(): Sandbox
+  createSandbox(spec: FunctionSpec): Promise<Sandbox>
   runAs: RunAs
   network: Network
   /** Of sockets. Its path is short, because that of a socket has at most 107 bytes. */
@@ -49,34 +49,36 @@ type Hooks = { onMessage(message: LauncherMessage): void; onLine(line: FunctionL
 
 /** Starts a process. It is ready with its message. Throws the system's errors. */
 export async function startProcess(means: ProcessMeans, start: Start, hooks: Hooks): Promise<StartedProcess> {
-  const socket = join(means.sockets, randomText(16))
-  const server = await listenAt(socket, means.runAs)
-  const data = await serveDataAt(dataSocketOf(socket), means, start.spec)
-  const sandbox = means.createSandbox()
+  const { account } = start.spec
+  const owe = {
+    text: (units: number) => means.pace.text(account, units),
+    pieces: (units: number) => means.pace.pieces(account, units),
+  }
+  const sandbox = await means.createSandbox(start.spec)
+  const opened: { close(): void }[] = []
   try {
-    const { account } = start.spec
-    const owe = {
-      text: (units: number) => means.pace.text(account, units),
-      pieces: (units: number) => means.pace.pieces(account, units),
-    }
+    const socket = join(means.sockets, randomText(16))
+    const server = await listenAt(socket, means.runAs)
+    opened.push(server)
+    opened.push(await serveDataAt(dataSocketOf(socket), means, start.spec))
     const connections = acceptConnections(server, hooks.onMessage, owe)
+    opened.push(connections)
     await sandbox.prepare()
     sandbox.start(policyOf(means, sandbox, start, socket))
     readOutput(sandbox, hooks.onLine, owe.text)
-    const close = () => {
-      connections.close()
-      data.close()
-    }
-    const ended = sandbox.wait().finally(close)
+    const ended = sandbox.wait().finally(() => closeAll(opened))
     ended.catch(() => {})
     // Its callers do not wait. A directory that cannot be removed is removed at the next start.
     return { connections, ended, destroy: () => sandbox.destroy().catch(() => {}) }
   } catch (error) {
-    server.close()
-    data.close()
+    closeAll(opened)
     await sandbox.destroy()
     throw error
   }
+}
+
+function closeAll(opened: readonly { close(): void }[]): void {
+  for (const one of opened) one.close()
 }
 
 function dataSocketOf(socket: string): string {

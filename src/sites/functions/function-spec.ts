@@ -2,7 +2,7 @@
 import type { FunctionBundle } from '../../delivery/protocol/routing-manifest.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../sandbox/policy.ts'
 
-/** `account`: whose files they are. `environment`: with whose functions of the project it shares cached data. */
+/** `account`: whose files they are. `environment`: with whose functions of the project it shares cached data and a network. */
 export type FunctionOwner = { account: string; deploymentId: string; projectId: string; environment: string }
 
 /** `key`: names it among all. `role`: a function that is asked as a middleware has a process of its own for that. */
@@ -28,6 +28,11 @@ export function specOf(
   const { account, deploymentId, projectId, environment } = owner
   const key = `${deploymentId} ${environment} ${role} ${name}`
   return { key, role, account, deploymentId, projectId, environment, bundle: { ...bundle, files } }
+}
+
+/** Returns the name of the space of its sandboxes: a preview never meets production on loopback. */
+export function spaceOf({ projectId, environment }: FunctionSpec): string {
+  return `${projectId} ${environment}`
 }
 
 /** Returns the limit of a request in ms. */

@@ -7,10 +7,12 @@ import type { Logger } from 'pino'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { launcherModules } from '../../platform/base/shipped-files.ts'
 import { createMasks } from '../../platform/secrets/masks.ts'
-import { createSandbox, type SandboxKind } from '../../sandbox/create.ts'
+import type { SandboxKind } from '../../sandbox/create.ts'
 import type { Network } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
+import { openSandboxSpace } from '../../sandbox/space/space.ts'
+import { openSpaces } from '../../sandbox/space/spaces.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import type { DataCache } from '../data-cache/data-cache.ts'
 import { type FunctionLog, openFunctionLog } from '../logs/function-log.ts'
@@ -18,7 +20,7 @@ import { openEnvironmentSource } from './environment-source.ts'
 import { FunctionFailure } from './faults.ts'
 import { openFunctionCode } from './function-code.ts'
 import { type NodeProgram, startProcess } from './function-process.ts'
-import type { FunctionSpec } from './function-spec.ts'
+import { type FunctionSpec, spaceOf } from './function-spec.ts'
 import { type FunctionParts, type Functions, openFunctions } from './functions.ts'
 import type { FunctionLine } from './log-lines.ts'
 import { createFunctionPace, type FunctionPace } from './pace/function-pace.ts'
@@ -60,8 +62,9 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const own = await createRunDirectory(runs)
   const { runAs, network, pace = createFunctionPace() } = options
   const launcher = await placeLauncher(join(own, 'launcher'))
-  const createOne = () => createSandbox(options.kind, runs, runAs)
-  const means = { createSandbox: createOne, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
+  const spaces = openSpaces(() => openSandboxSpace(options.kind, runs, runAs, network))
+  const createSandbox = (spec: FunctionSpec) => spaces.createSandbox(spaceOf(spec))
+  const means = { createSandbox, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
   const code = openFunctionCode(cache, await createDirectory(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
   const lines = openFunctionLog(sources.controlPlane, sources.token, log)
@@ -95,6 +98,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
     ...functions,
     async close() {
       await functions.close()
+      await spaces.close()
       await environments.close()
       await lines.close()
       await removeRunDirectory(own)

@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { operatorCommand } from '../../../src/cli/command/operator.ts'
 import { callService } from '../../../src/cli/command/service-client.ts'
+import type { Invocation } from '../../../src/cli/command-line/command.ts'
 import { readConfig } from '../../../src/config.ts'
 import { berth } from '../../support/clients/command.ts'
 
@@ -54,6 +56,23 @@ test('an answer that does not begin, or does not end, is given up', async (t) =>
       message: `${origin} did not end its answer within 0.3 s; look at /readyz of the service`,
     })
   assert.deepEqual(silent.asked, [`POST Bearer ${OPERATOR_TOKEN}`])
+})
+
+test('what reads a complete log or store has an hour, and all else a minute', async (t) => {
+  const { origin } = await serve(t, (_, answer) =>
+    answer.writeHead(200, { 'content-type': 'application/json' }).end('{"verified":true}'),
+  )
+  const settings = () => readConfig({ BERTH_PUBLIC_URL: origin, BERTH_OPERATOR_TOKEN: OPERATOR_TOKEN })
+  const invocation = { settings, value: () => undefined, all: () => [], has: () => false } as unknown as Invocation
+  const limits = t.mock.method(AbortSignal, 'timeout')
+  const limitOf = async (words: string) => {
+    await operatorCommand(words)(invocation)
+    return limits.mock.calls.at(-1)!.arguments[0]
+  }
+  assert.deepEqual(
+    [await limitOf('audit verify'), await limitOf('keys rotate'), await limitOf('keys status')],
+    [3_600_000, 3_600_000, 60_000],
+  )
 })
 
 test('an error of the service is shown in its own words, and a wait that it requires is kept', async (t) => {

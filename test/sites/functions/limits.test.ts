@@ -29,7 +29,7 @@ test('a process has the memory of its function, and room for Node.js and /tmp', 
     destroy: async () => {},
   }
   const means = {
-    createSandbox: () => sandbox,
+    createSandbox: async () => sandbox,
     runAs: undefined,
     network: 'none',
     sockets,

@@ -6,6 +6,7 @@ import { dirname } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runAsOf } from '../../../src/sandbox/run-as.ts'
 import type { FunctionOptions } from '../../../src/sites/functions/runtime.ts'
+import { labSkipReason } from '../../sandbox/lab.ts'
 import { eventually } from '../../support/eventually.ts'
 import { canRun, skipReason } from '../../support/programs.ts'
 import { functionOf, showFunctions } from './function-site.ts'
@@ -72,4 +73,20 @@ test('a function that takes too long, or that is not used, leaves no process', {
   assert.equal((await visit('/api/hang')).headers['x-vercel-error'], 'FUNCTION_INVOCATION_TIMEOUT')
   // Its process is killed 5 seconds after its last request.
   await eventually(async () => !execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes(`${folder}/`))
+})
+
+test('the functions of a project have one network namespace, and everything else is their own', {
+  skip: labSkipReason(),
+}, async (t) => {
+  const module = `import { readlinkSync } from 'node:fs'
+    const of = (name) => readlinkSync('/proc/self/ns/' + name)
+    export const GET = () => Response.json({ net: of('net'), pid: of('pid'), mnt: of('mnt') })`
+  const contents = { ...functionOf('api/one', module), ...functionOf('api/other', module) }
+  const { visit, folder } = await showFunctions(t, contents, { own: sandboxed('internet') })
+  chmodSync(folder, 0o711)
+  const answers = await Promise.all(['/api/one', '/api/other'].map((path) => visit(path)))
+  const [one, other] = answers.map(({ text }) => JSON.parse(text))
+  assert.equal(one.net, other.net)
+  assert.notEqual(one.pid, other.pid)
+  assert.notEqual(one.mnt, other.mnt)
 })
