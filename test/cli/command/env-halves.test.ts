@@ -38,6 +38,7 @@ test('a refused slice is sent again in halves, one at a time, until each refused
   })
   const failed = [{ key: 'TAKEN', message: 'it is there' }]
   assert.deepEqual([code, JSON.parse(out)], [1, { added: 3, updated: 0, unchanged: 0, failed }], err)
+  assert.match(err, /^berth: TAKEN: it is there$/m)
   assert.deepEqual(written, ['A B TAKEN C', 'A B', 'TAKEN C', 'TAKEN', 'C'])
   assert.equal(mostOpen, 1)
 })

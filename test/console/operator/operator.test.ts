@@ -32,6 +32,8 @@ onBothEngines(
       assert.doesNotMatch(refused.text, /href="\/console\/operator/, path)
       assert.match((await openClient(world).get(path)).location, /^\/sign-in\?return=/)
     }
+    const { text } = await operator.get(ROOT)
+    assert.ok(text.includes(`<span>${world.engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}</span>`))
     world.deps.clock.set(world.deps.clock.now() + 3_600_000)
     for (const { path } of LISTS)
       assert.equal((await operator.get(path)).location, `/confirm?return=${encodeURIComponent(path)}`)

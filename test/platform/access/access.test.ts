@@ -105,4 +105,8 @@ onBothEngines('an empty `teamId=` and an empty `slug=` both mean that none is gi
   for (const query of ['slug=', 'teamId=', 'slug=&teamId=']) assert.equal(await accountOf(query), userId, query)
   const both = await world.call.try('GET', `/v9/projects?teamId=${teamId}&slug=rivals`)
   assert.equal(both.status, 403, both.text)
+  // The caller by the slug alone is in the cache then.
+  assert.equal((await world.call('GET', '/v9/projects?slug=team')).status, 200)
+  const other = await world.call.try('GET', '/v9/projects?teamId=team_unknown&slug=team')
+  assert.equal(other.status, 403, other.text)
 })

@@ -243,6 +243,23 @@ test('of what arrives together, what comes behind 25 ms of work is left for the 
   assert.deepEqual([handled, together], [10, 0])
 })
 
+test('in an iteration that is not busy, a request is begun as it arrives', async (t) => {
+  let socket: Socket | undefined
+  const { open, paths } = await serve(t, (request, response) => {
+    socket = request.socket
+    response.end('done')
+  })
+  const { socket: client, said } = open()
+  client.write(ask('/first'))
+  await eventually(() => said().includes('done'))
+  // Another iteration where this one was busy.
+  await eventually(() => {
+    const before = paths.length
+    socket!.emit('data', Buffer.from(ask('/next')))
+    return paths.length > before
+  })
+})
+
 test('of what many sent ahead, an iteration begins one request', async (t) => {
   const [lines, each] = [10, 12]
   let [handled, now, most] = [0, 0, 0]
