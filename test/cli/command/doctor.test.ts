@@ -127,6 +127,7 @@ test('folder, files, keyring', async (t) => {
   assert.equal(await (await startService(t, other)).kill('SIGTERM'), 0)
   const strange = await doctor({ ...env, BERTH_KEYS: join(other.folder, 'keys.json') })
   assert.match(strange.of('keyring')!.found, /does not have the key rk_/)
+  assert.match(strange.of('folder')!.found, /, for this user only$/)
   const gone = await doctor({ ...env, BERTH_KEYS: join(home.folder, 'gone.json') })
   assert.deepEqual([gone.of('keyring')!.is, /restore it/.test(gone.of('keyring')!.advice!)], ['wrong', true])
   const nowhere = await doctor({ ...env, BERTH_DATA: '/dev/null/berth', DATABASE_URL: env.DATABASE_URL! })

@@ -53,11 +53,13 @@ onBothEngines(
     ])
     await releaseHeld(deps, now)
     assert.deepEqual(await due(world), [now, null])
-    // A delivery that failed and is attempted again in minutes delays no other.
+    // A delivery that failed and is attempted again in minutes delays no other, and neither does a newer one that is due.
     const later = now + 5 * 60_000
     await setDue(world, older!.id, later)
+    const newest = { ...older!, due_at: now, id: 'dlv_newest', created_stamp: newer!.created_stamp + 1 }
+    await addRows(world, 'delivery', [newest])
     await releaseHeld(deps, now)
-    assert.deepEqual(await due(world), [later, now])
+    assert.deepEqual(await due(world), [later, now, now])
   },
   LOCAL,
 )
