@@ -75,6 +75,21 @@ test('what reads a complete log or store has an hour, and all else a minute', as
   )
 })
 
+test('a list is asked page by page to its end', async (t) => {
+  const paths: string[] = []
+  const { origin } = await serve(t, (request, answer) => {
+    paths.push(request.url!)
+    const next = [20, 10, null][paths.length - 1]
+    answer.writeHead(200, { 'content-type': 'application/json' })
+    answer.end(JSON.stringify({ users: [`of page ${paths.length}`], pagination: { next } }))
+  })
+  const config = readConfig({ BERTH_PUBLIC_URL: origin, BERTH_OPERATOR_TOKEN: OPERATOR_TOKEN })
+  const asking = { method: 'GET', path: '/operator/v1/users?limit=1', as: 'operator', list: 'users' } as const
+  assert.deepEqual(await callService(config, asking), { users: ['of page 1', 'of page 2', 'of page 3'] })
+  const first = asking.path
+  assert.deepEqual(paths, [first, `${first}&until=20`, `${first}&until=10`])
+})
+
 test('an error of the service is shown in its own words, and a wait that it requires is kept', async (t) => {
   let times = 0
   const { origin } = await serve(t, (_, answer) => {
