@@ -224,6 +224,8 @@ test('stack traces name the places of the sources where the output says so', asy
   })
   assert.match((await visit('/api/mapped')).text, /origin\.ts:4/)
   assert.match((await visit('/api/plain')).text, /index\.mjs:1/)
+  const own = await showFunctions(t, functionOf('api/plain', module), { env: { NODE_OPTIONS: '--enable-source-maps' } })
+  assert.match((await own.visit('/api/plain')).text, /origin\.ts:4/, 'where a variable of the project says so too')
 })
 
 test('a line of the log has the id of its request', async (t) => {
