@@ -20,6 +20,7 @@ import type { FormError } from './form-error.ts'
 import { findAccountOfPath } from './frame.ts'
 import { doneMessage } from './names/done-messages.ts'
 import { userMessage } from './names/error-messages.ts'
+import { mustBeShown } from './shell/shown-project.ts'
 
 /** TABLE Form fields by error key, for messages that name no field. */
 const FIELD_OF: Partial<Record<RefusalKey, string>> = {
@@ -111,8 +112,10 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
       const asked = input as ScreenInput<unknown, Static<F>>
       const place = within?.(input.params) ?? []
       try {
-        if (input.error) throw input.error
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
+        // The page of an error shows what has the name now.
+        if (account) await mustBeShown(ctx, account, input)
+        if (input.error) throw input.error
         if (account) await before?.(ctx, account, input.params)
         const whole = spec.request(asked, ctx.now)
         const body = changes ? await changesOf(spec, ctx, account, asked) : whole.body

@@ -6,6 +6,7 @@ import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../pl
 import type { UserPageCtx } from '../platform/pages/screen.ts'
 import type { Permission } from '../platform/permissions/roles.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
+import { withShownProject } from './shell/shown-project.ts'
 import { type Section, sideBar, type Tabs } from './shell/side.ts'
 import { inTimeZone } from './time.ts'
 
@@ -97,11 +98,16 @@ export async function consolePage(
   const { within, ...page } = content
   const accounts = await accountsOf(ctx)
   const tabs = place && tabsOf(place)
+  const body = html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`
+  const { account, project } = place !== undefined && 'account' in place ? place : {}
   return {
     ...page,
-    account: place !== undefined && 'account' in place ? place.account.slug : undefined,
+    account: account?.slug,
     title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
-    body: inTimeZone(html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`, ctx.timeZone),
+    body: inTimeZone(
+      account && project !== undefined ? await withShownProject(ctx, account, project, body) : body,
+      ctx.timeZone,
+    ),
     console: navigation(ctx, place, accounts),
   }
 }

@@ -2,10 +2,10 @@ import type { Static } from 'typebox'
 import { decodeText } from '../platform/http/query.ts'
 import type { OwnAccount } from '../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
-import { permissionsOf } from '../platform/permissions/scopes.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { findAccountOfPath } from './frame.ts'
+import { findProjectId } from './shell/shown-project.ts'
 
 const LiveQuery = Type.Object({
   page: Type.String({ maxLength: 1000 }),
@@ -34,17 +34,10 @@ async function followPage(ctx: ConsoleCtx, { query: { page, since } }: ScreenInp
   const [, slug, , name] = /^\/console\/t\/([^/]+)(\/projects\/([^/]+))?/.exec(page) ?? []
   if (slug === undefined) refuse('not_found', 'This page belongs to no account, so it has no live updates.')
   const account = await findAccountOfPath(ctx, { slug: decodeText(slug) ?? '' })
-  const projectId = name === undefined ? undefined : await idOf(ctx, account, decodeText(name) ?? '')
+  const projectId = name === undefined ? undefined : await projectIdOf(ctx, account, decodeText(name) ?? '')
   return { events: ctx.deps.live.open({ ...at, accountId: account.id, projectId }, since) }
 }
 
-async function idOf({ db }: ConsoleCtx, { id, role }: OwnAccount, name: string): Promise<string> {
-  if (!permissionsOf(role, null).has('project:read')) refuse('not_found')
-  // As the routes of its pages do: by name or by id.
-  const query = db
-    .selectFrom('project')
-    .select('id')
-    .where('account_id', '=', id)
-    .where((one) => one.or([one('name', '=', name), one('id', '=', name)]))
-  return (await query.executeTakeFirst())?.id ?? refuse('not_found')
+async function projectIdOf(ctx: ConsoleCtx, account: OwnAccount, name: string): Promise<string> {
+  return (await findProjectId(ctx, account, name)) ?? refuse('not_found')
 }

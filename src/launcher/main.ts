@@ -19,7 +19,8 @@ await launch(JSON.parse(process.argv[2]!) as LauncherOptions)
 
 async function launch(options: LauncherOptions): Promise<void> {
   process.argv.splice(1, process.argv.length - 1, `${options.folder}/${options.entrypoint}`)
-  process.setSourceMapsEnabled(options.sourceMaps)
+  // NODE_OPTIONS of the project may have switched them on.
+  if (options.sourceMaps) process.setSourceMapsEnabled(true)
   const channel = await openChannel(options.socket)
   const log = markOutput()
   const onError = (error: unknown) => log(textOfError(error))

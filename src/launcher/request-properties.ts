@@ -139,7 +139,7 @@ function helpersOf(response: ServerResponse) {
   const sendTyped = (type: string, body: string | Uint8Array) => {
     const given = response.getHeader('content-type') ?? type
     const isText = typeof body === 'string' && typeof given === 'string'
-    response.setHeader('content-type', isText ? inUtf8(given) : given)
+    if (!response.headersSent) response.setHeader('content-type', isText ? inUtf8(given) : given)
     return response.end(body)
   }
   const json = (body: unknown) => sendTyped('application/json', JSON.stringify(body) ?? '')

@@ -37,6 +37,9 @@ test('a sentence names what was changed', () => {
     of('consoleAddDomain', {}, { name: 'a.test', verified: false })!,
     /^a\.test is added\. It serves nothing/,
   )
+  assert.equal(of('consoleReplayRange', {}, { replayed: 2, next: null }), '2 sent again.')
+  // The route looked at 20,000 deliveries only.
+  assert.match(of('consoleReplayRange', {}, { replayed: 0, next: 5 })!, /^0 sent again\. There may be later ones/)
   assert.equal(of('console-promote', {}), undefined)
 })
 

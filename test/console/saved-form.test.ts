@@ -75,6 +75,20 @@ onBothEngines(
   },
 )
 
+onBothEngines('a form that was kept over a sign-in is of the project that its page showed', async (world) => {
+  const client = await openForm(world)
+  const { shown } = hidden((await client.get(`${PATH}/new`)).text)
+  await endSessions(world)
+  await world.call('PATCH', '/v9/projects/web', { name: 'web-old' })
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const { kept } = hidden((await client.post(`${PATH}/new`, { ...TYPED, shown: shown! })).text)
+  const signed = await client.post('/sign-in', { name: 'admin', password: PASSWORD, kept: kept! })
+  const again = await client.post(`${PATH}/new`, hidden(signed.text))
+  assert.equal(again.status, 404, again.text)
+  assert.match(again.text, /Nothing was changed: another project has the name web now\./)
+  assert.ok(again.text.includes(`${SHOWN}</textarea>`), again.text)
+})
+
 onBothEngines(
   'a form of another site is not saved, and neither is one with a foreign target or with an invalid format',
   async (world) => {

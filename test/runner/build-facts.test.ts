@@ -40,6 +40,7 @@ test('a version that is as long as a book names none', () => {
   const digits = '1'.repeat(1_000_000)
   const { node, manager } = packageFacts(JSON.stringify({ engines: { node: digits }, packageManager: digits }))
   assert.deepEqual([node, manager], [undefined, undefined])
+  assert.equal(packageFacts('{"engines":{"node":""}}').node, undefined, 'and an empty one neither')
 })
 
 test('Node.js is the newest that engines allows, else that of the settings, else the nearest that the builder takes', () => {

@@ -27,6 +27,9 @@ const LIST = '/console/t/:slug/integrations'
 const ONE = `${LIST}/:id`
 /** Projects loaded to show names instead of ids. */
 const NAMED = 100
+/** Selected projects on a page, of up to 10,000. */
+const SHOWN = 100
+const FromQuery = Type.Object({ from: Type.Optional(Type.String({ maxLength: 5 })) })
 const ProjectToAdd = Type.Object({ project: Type.String() })
 
 const shows = ['getConfiguration', 'getProjects'] as const
@@ -42,7 +45,14 @@ export const installedIntegrationScreens: readonly Screen[] = [
     calls: ['getConfigurations'],
     run: showInstalled,
   }),
-  consoleScreen({ method: 'GET', path: ONE, name: 'consoleInstallation', calls: shows, run: showOne }),
+  consoleScreen({
+    method: 'GET',
+    path: ONE,
+    name: 'consoleInstallation',
+    query: FromQuery,
+    calls: shows,
+    run: showOne,
+  }),
   action({
     path: `${ONE}/projects`,
     name: 'consoleAddInstallationProject',
@@ -55,7 +65,7 @@ export const installedIntegrationScreens: readonly Screen[] = [
       body: { allowed: true },
     }),
     next: toOne,
-    renderErrors: showOne,
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/projects/:projectId/remove`,
@@ -64,7 +74,7 @@ export const installedIntegrationScreens: readonly Screen[] = [
     renderCalls: shows,
     request: ({ params }) => ({ params: { id: params.id!, projectId: params.projectId! }, body: { allowed: false } }),
     next: toOne,
-    renderErrors: showOne,
+    renderErrors: showAgain,
   }),
   action({
     path: `${ONE}/uninstall`,
@@ -73,7 +83,7 @@ export const installedIntegrationScreens: readonly Screen[] = [
     renderCalls: shows,
     request: ({ params }) => ({ params: { id: params.id! } }),
     next: (_, { params }) => accountPath({ slug: params.slug! }, 'integrations'),
-    renderErrors: showOne,
+    renderErrors: showAgain,
   }),
 ]
 
@@ -133,7 +143,11 @@ function originsOf(installations: readonly Configuration[]): string {
   return [...new Set(origins)].join(' ')
 }
 
-async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
+  return showOne(ctx, { ...input, query: {} }, error)
+}
+
+async function showOne(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof FromQuery>>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const one = await ctx.callRoute<Configuration>('getConfiguration', { account, params: { id: params.id! } })
   const { projects } = await ctx.callRoute<Static<typeof ProjectList>>('getProjects', {
@@ -160,7 +174,7 @@ ${notices(account, one)}
 <dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 <section class="card in stack"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
-${projectsSection(ctx, account, one, projects, error)}
+${projectsSection(ctx, account, one, { known: projects, from: Math.abs(Math.trunc(Number(query.from))) || 0 }, error)}
 ${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
     },
   )
@@ -185,7 +199,7 @@ function projectsSection(
   ctx: ConsoleCtx,
   account: OwnAccount,
   one: Configuration,
-  known: readonly Project[],
+  { known, from }: { known: readonly Project[]; from: number },
   error: FormError | undefined,
 ): Html {
   if (one.projects === undefined)
@@ -203,12 +217,19 @@ function projectsSection(
 ${
   one.projects.length === 0
     ? html`<p>No projects.</p>`
-    : dataTable('Projects', ['Project', grants && 'Actions'], one.projects.map(row))
+    : dataTable('Projects', ['Project', grants && 'Actions'], one.projects.slice(from, from + SHOWN).map(row))
 }
+${pageLinks(path, from, one.projects.length)}
 ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
 ${field('project', 'Add a project', { required: true, error, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
 <p class="line"><button class="btn primary">Add project</button></p></form>`
 }</section>`
+}
+
+function pageLinks(path: string, from: number, count: number): Html | undefined {
+  if (count <= SHOWN) return undefined
+  const next = from + SHOWN
+  return html`<p class="page-links">${countOf(count, 'project')} ${from > 0 && html`<a href="${path}">First</a> `}${next < count && html`<a href="${path}?from=${next}" rel="next">Next</a>`}</p>`
 }

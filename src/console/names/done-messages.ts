@@ -56,7 +56,8 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleUpdateApp: 'The app is saved.',
   consoleDeleteAppSecret: 'The secret is deleted. Nothing can be signed in with it any more.',
   consoleDeleteApp: 'The app is deleted.',
-  consoleReplayRange: ({ answer }) => `${answer.replayed} sent again.`,
+  consoleReplayRange: ({ answer: { replayed, next } }) =>
+    `${replayed} sent again.${next === null ? '' : ' There may be later ones: resend with fewer hours.'}`,
   consoleUpdateWebhook: 'The webhook is saved. Events from now on go by it.',
   consoleEnableWebhook: 'The webhook is enabled. Events from now on are sent.',
   consoleTakeWebhookOver: 'The webhook is yours.',

@@ -17,8 +17,9 @@ import { copyButton } from '../controls.ts'
 import { canInAccount, deploymentPath, findAccountOfPath } from '../frame.ts'
 import { clockTime } from '../time.ts'
 
-/** Newest lines on the page. */
+/** Newest lines of a log on a page, and characters of them: a build or a request may have written megabytes. */
 const LINES = 500
+const CHARACTERS = 100_000
 /** Color and style sequences, which only a terminal shows. */
 const STYLES = /\x1b\[[0-9;]*m/g
 
@@ -103,8 +104,18 @@ export async function readBuildLog(
     query: { direction: 'backward', limit: String(LINES) },
   })
   if (events.some(({ type }) => type === 'deployment-state')) return undefined
-  const lines = events.toReversed()
+  const lines = newestLines(events.toReversed())
   return { lines, card: logCard(one, lines, deploymentPath(account, project, one.id)) }
+}
+
+/** Returns the newest lines, as many as a page shows of a log. */
+export function newestLines<L extends { text: string }>(lines: readonly L[]): readonly L[] {
+  let left = CHARACTERS
+  const cut = lines.findLastIndex(({ text }, at) => {
+    left -= text.length
+    return at < lines.length - LINES || left < 0
+  })
+  return lines.slice(cut + 1)
 }
 
 /** How long a build waited and how long it ran, in ms. Undefined: it has not ended to do so, or never did. */
@@ -136,7 +147,7 @@ function logCard(one: Deployment, lines: readonly Line[], path: string): Html {
 ${running && html`<label class="choice" data-log-tool><input type="checkbox" id="log-follow" data-log-follow data-turbo-permanent checked>Follow</label>`}
 <span class="line tight end"><button class="btn quiet small" type="button" data-log-tool data-log-copy>${icon('copy')}<span>Copy</span></button><a class="btn quiet small" href="${path}/log/export" data-turbo="false">${icon('download')}Download</a></span></header>
 <turbo-frame id="build-log"${running && html` src="${path}" complete data-reload`}>
-${hidden > 0 && html`<p class="soft small in">The ${LINES} newest lines. <a href="${path}/log/export" data-turbo="false">Download all</a></p>`}
+${hidden > 0 && html`<p class="soft small in">The ${lines.length} newest lines. <a href="${path}/log/export" data-turbo="false">Download all</a></p>`}
 ${lines.length === 0 ? html`<p class="soft in">${running ? 'Waiting for the first line.' : 'No lines.'}</p>` : html`<ol start="${String(hidden + 1)}">${lines.map(lineOf)}</ol>`}
 <span id="last"></span></turbo-frame></section>`
 }

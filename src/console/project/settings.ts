@@ -56,8 +56,7 @@ const General = Type.Object({
 })
 const Protection = Type.Object({ passwordFor: Text, password: Text, signInFor: Text })
 const DataCache = Type.Object({ disabled: Text })
-/** `id`: of the project that was shown. Another one may have its name by now. */
-const Deletion = Type.Object({ typed: Text, id: Text })
+const Deletion = Type.Object({ typed: Text })
 
 export const settingsScreens: readonly Screen[] = [
   consoleScreen({
@@ -114,10 +113,10 @@ export const settingsScreens: readonly Screen[] = [
     form: Deletion,
     calls: 'deleteProject',
     renderCalls: SHOWN,
-    request: ({ params, form }) => {
+    request: ({ params, form, shownProject }) => {
       if (form.typed !== params.name)
         refuse('bad_request', `Nothing was deleted: \`typed\` must be the project name, "${params.name}".`)
-      return { params: { idOrName: form.id || params.name! } }
+      return { params: { idOrName: shownProject || params.name! } }
     },
     next: (_, { params }) => accountPath({ slug: params.slug! }),
     renderErrors: showSettings,
@@ -236,7 +235,7 @@ function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, error:
   return dangerCard(
     'Delete project',
     html`Deletes <strong>${project.name}</strong> with its variables, domains, deployments and history. You cannot undo this.`,
-    html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}<input type="hidden" name="id" value="${project.id}">
+    html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}
 ${field('typed', `Type ${project.name} to confirm`, { error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="line"><button class="btn danger">Delete project</button></p>
 </form>`,

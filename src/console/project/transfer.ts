@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -7,8 +7,6 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
-import { Type } from '../../platform/schema/builder.ts'
-import type { Project } from '../../projects/projects/schema.ts'
 import type { TransferCode } from '../../projects/transfer/transfer.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { copyable } from '../fields.ts'
@@ -16,8 +14,6 @@ import type { FormError } from '../form-error.ts'
 import { consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 
 const GIVE = '/console/t/:slug/projects/:name/transfer'
-/** `id`: of the project that was shown. Another one may have its name by now. */
-const Offer = Type.Object({ id: Type.Optional(Type.String()) })
 
 export const transferScreens: readonly Screen[] = [
   consoleScreen({
@@ -28,15 +24,14 @@ export const transferScreens: readonly Screen[] = [
     requiresReauthentication: true,
     run: (ctx, input) => showGive(ctx, input),
   }),
-  action<typeof Offer, Static<typeof TransferCode>>({
+  action<TSchema, Static<typeof TransferCode>>({
     path: GIVE,
     name: 'consoleRequestTransfer',
-    form: Offer,
     calls: 'createProjectTransferRequest',
     renderCalls: ['getProject'],
     // The code grants everything in the project, including values of variables.
     fresh: true,
-    request: ({ params, form }) => ({ params: { idOrName: form.id || params.name! }, body: {} }),
+    request: ({ params, shownProject }) => ({ params: { idOrName: shownProject || params.name! }, body: {} }),
     next: ({ code }, { params }, ctx) => showCode(ctx, params, code),
     renderErrors: showGive,
   }),
@@ -44,7 +39,8 @@ export const transferScreens: readonly Screen[] = [
 
 async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const { id } = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
+  // Returns 404 for a missing project.
+  await ctx.callRoute('getProject', { account, params: { idOrName: params.name! } })
   return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
@@ -53,7 +49,7 @@ async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
       body: html`<div class="head"><h1>Transfer ${params.name} to another account</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
-${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">
+${csrfFields(ctx)}
 <p>This creates a transfer code. A member of the other account can use it once, within 24 hours. The project is locked while it moves.</p>
 <p>Anyone with the code gets the project with its variables, domains and deployments. Variables created by integrations are removed.</p>
 <p class="line"><button class="btn primary">Create code</button><a class="btn" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>

@@ -85,7 +85,9 @@ async function waitForLease(
   let asks = held.size() === 0
   for (;;) {
     const lease = asks && !held.isOver() ? await leaseFor(deps, waiting, runner, response) : undefined
-    if (lease !== undefined || response.destroyed) held.wakeOne()
+    // No build woke a lane of a drained runner, so it passes none on.
+    const passesOn = lease === 'drained' ? set === held : lease !== undefined || response.destroyed
+    if (passesOn) held.wakeOne()
     if (lease === 'drained') set = idle
     else if (lease !== undefined) return json(200, lease)
     arm(waiting)

@@ -6,7 +6,13 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 import { transferEndpointOwnership } from '../webhooks/held.ts'
-import { canSeeEndpoint, MAX_ENDPOINTS, MAX_LISTED_ENDPOINTS, validateProjects } from '../webhooks/rules.ts'
+import {
+  canSeeEndpoint,
+  MAX_ENDPOINTS,
+  MAX_LISTED_ENDPOINTS,
+  validateProjects,
+  visibleEndpoints,
+} from '../webhooks/rules.ts'
 import type { Sampling } from './drain-schema.ts'
 import { sealHeaders } from './headers.ts'
 import { type DrainEnvironment, type DrainRow, ENVIRONMENTS, type Source } from './schema.ts'
@@ -91,8 +97,7 @@ export async function listVisibleDrains(ctx: Ctx): Promise<DrainRow[]> {
   const { installationId } = ctx.caller
   let all = withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').limit(sql.lit(MAX_LISTED_ENDPOINTS))
   if (installationId !== null) all = all.where('configuration_id', '=', installationId)
-  const rows = await all.execute()
-  return rows.filter((row) => canSeeEndpoint(ctx, row))
+  return visibleEndpoints(ctx, await all.execute())
 }
 
 /** Makes the caller, an OWNER, the owner of a drain, and resumes it if it was on hold. Refuses: bad_request 400, not_found 404. */

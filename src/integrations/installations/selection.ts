@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
-import { canSeeProject } from '../../platform/access/guards.ts'
+import { projectFilter } from '../../platform/access/guards.ts'
 import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -40,6 +40,7 @@ export async function readVisibleSelections(
   max = Number.MAX_SAFE_INTEGER - 1,
 ): Promise<Map<string, string[]>> {
   const selections = new Map<string, string[]>()
+  const canSee = projectFilter(ctx.caller)
   for (const { id, project_selection } of installations) {
     if (project_selection === 'all') continue
     const rows = await ctx.db
@@ -50,11 +51,7 @@ export async function readVisibleSelections(
       .limit(max + 1)
       .execute()
     const ids = rows.map(({ project_id }) => project_id)
-    if (ids.length <= max)
-      selections.set(
-        id,
-        ids.filter((projectId) => canSeeProject(ctx.caller, projectId)),
-      )
+    if (ids.length <= max) selections.set(id, ids.filter(canSee))
     await pauseWhenBusy()
   }
   return selections

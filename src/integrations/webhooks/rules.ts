@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Ctx } from '../../context.ts'
 import { EVENTS } from '../../events.ts'
 import { permit } from '../../platform/access/authenticate.ts'
-import { canSeeProject } from '../../platform/access/guards.ts'
+import { projectFilter } from '../../platform/access/guards.ts'
 import { isPublicAddress } from '../../platform/adapters/addresses.ts'
 import { urlError } from '../../platform/adapters/egress.ts'
 import { isEmittedEvent, resolveEventName, WEBHOOK_EVENT_NAMES } from '../../platform/outbox/event-names.ts'
@@ -86,19 +86,26 @@ export async function validateProjects(ctx: Ctx, ids: readonly string[] | null |
     .where('account_id', '=', ctx.account.id)
     .where('id', 'in', [...ids])
     .execute()
-  const there = new Set(rows.map(({ id }) => id).filter((id) => canSeeProject(ctx.caller, id)))
+  const there = new Set(rows.map(({ id }) => id).filter(projectFilter(ctx.caller)))
   const unknown = ids.find((id) => !there.has(id))
   if (unknown !== undefined) refuse('unknown_project', `Project "${unknown.slice(0, 100)}" not found.`)
   return [...there]
 }
 
-/** Whether an endpoint is visible to the caller. An installation sees its own. A project-limited token sees those limited to its projects. */
-export function canSeeEndpoint(
-  { caller }: Ctx,
-  row: { configuration_id: string | null; project_ids_json: string | null },
-): boolean {
-  if (caller.installationId !== null) return row.configuration_id === caller.installationId
-  if (caller.projectIds === null) return true
-  const projectIds = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
-  return projectIds?.every((id) => canSeeProject(caller, id)) ?? false
+type EndpointRow = { configuration_id: string | null; project_ids_json: string | null }
+
+/** Whether an endpoint is visible to the caller. */
+export function canSeeEndpoint(ctx: Ctx, row: EndpointRow): boolean {
+  return visibleEndpoints(ctx, [row]).length > 0
+}
+
+/** Returns the endpoints that are visible to the caller. An installation sees its own. A project-limited token sees those limited to its projects. */
+export function visibleEndpoints<R extends EndpointRow>({ caller }: Ctx, rows: readonly R[]): R[] {
+  const { installationId, projectIds } = caller
+  if (installationId !== null) return rows.filter((row) => row.configuration_id === installationId)
+  if (projectIds === null) return [...rows]
+  const canSee = projectFilter(caller)
+  return rows.filter(
+    ({ project_ids_json: json }) => json !== null && (JSON.parse(json) as string[]).every((id) => canSee(id)),
+  )
 }

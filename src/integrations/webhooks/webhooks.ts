@@ -15,6 +15,7 @@ import {
   mustBeEndpointUrl,
   validateEvents,
   validateProjects,
+  visibleEndpoints,
 } from './rules.ts'
 import {
   type CreatedWebhook,
@@ -132,7 +133,7 @@ export async function listWebhooks(
   const { installationId } = ctx.caller
   let all = webhooksOf(ctx).orderBy('created_stamp', 'desc').limit(sql.lit(MAX_LISTED_ENDPOINTS))
   if (installationId !== null) all = all.where('configuration_id', '=', installationId)
-  const visible = (await all.execute()).filter((row) => canSeeEndpoint(ctx, row))
+  const visible = visibleEndpoints(ctx, await all.execute())
   const items = await mapInSlices(visible, (row) => showWebhook(row, agent))
   const { projectId } = query
   return projectId === undefined ? items : items.filter((hook) => hook.projectIds?.includes(projectId) ?? true)

@@ -89,7 +89,10 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
         if (text === undefined) throw new NoBackup(`${name}/${manifestFile(backup)} is not there`)
         writeFileAtomically(manifestFile(file), text.toString())
         const { bytes } = manifestOf(`${name}/${backup}`, text.toString())
-        await writeStreamAtomically(file, bucket.read(`${prefix}${backup}`, bytes, stop))
+        await writeStreamAtomically(file, bucket.read(`${prefix}${backup}`, bytes, stop)).catch((error) => {
+          // As in a folder, also where the manifest was left.
+          throw error.code === 'NoSuchKey' ? new NoBackup(`${name}/${backup} is not there`, { cause: error }) : error
+        })
         return await work(file)
       } finally {
         rmSync(folder, { recursive: true, force: true })

@@ -13,15 +13,17 @@ import type { Screen } from './screen.ts'
 
 /** Field that requests the form again with its input; nothing is saved yet. */
 export const REVIEW_FIELD = 'review'
-const OWN_FIELDS: readonly string[] = [CSRF_FIELD, SUBMISSION_FIELD, REVIEW_FIELD]
+/** Hidden field with the id of the project that the page of the form showed. */
+export const SHOWN_PROJECT_FIELD = 'shown'
+const OWN_FIELDS: readonly string[] = [CSRF_FIELD, SUBMISSION_FIELD, REVIEW_FIELD, SHOWN_PROJECT_FIELD]
 
 const MAX_FIELDS = READERS.form.parts
 
 export type SubmittedForm = {
   token: string | undefined
   isReview: boolean
-  /** Identifies duplicate submissions; undefined if the page sent none. */
-  submissionId: string | undefined
+  /** `submissionId` identifies duplicate submissions. Undefined is what the page did not send. */
+  ids: { submissionId: string | undefined; shownProject: string | undefined }
   /** Declared fields for display, before validation and without invalid bytes. */
   rawFields: Record<string, string | string[]>
   /** Declared fields. Refuses: bad_request 400. */
@@ -66,7 +68,10 @@ function readFields(
   return {
     token: own[CSRF_FIELD],
     isReview: own[REVIEW_FIELD] !== undefined,
-    submissionId: own[SUBMISSION_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
+    ids: {
+      submissionId: own[SUBMISSION_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
+      shownProject: own[SHOWN_PROJECT_FIELD],
+    },
     rawFields: fields,
     fields() {
       if (faults[0] !== undefined) refuse('bad_request', `Invalid request: ${faults[0]}.`)

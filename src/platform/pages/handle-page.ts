@@ -142,10 +142,10 @@ function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: B
   if (!isStale) verifyCsrf(deps, sent, request, guest)
   try {
     if (isStale || (sent.isReview && screen.savesForm)) refuse('form_not_sent')
-    return { ...readInput(screen, request, sent.fields()), submissionId: sent.submissionId }
+    return { ...readInput(screen, request, sent.fields()), ...sent.ids }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ...readInput(screen, request, sent.rawFields), error }
+    return { ...readInput(screen, request, sent.rawFields), shownProject: sent.ids.shownProject, error }
   }
 }
 

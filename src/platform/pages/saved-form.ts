@@ -8,7 +8,7 @@ import { Type } from '../schema/builder.ts'
 import type { BrowserRequest, BrowserSession } from './browser-session.ts'
 import { CSRF_FIELD } from './cookies.ts'
 import { note } from './face/notes.ts'
-import { isSameOriginForm, REVIEW_FIELD, readSubmittedForm } from './form.ts'
+import { isSameOriginForm, REVIEW_FIELD, readSubmittedForm, SHOWN_PROJECT_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 import { localPath } from './local-path.ts'
@@ -35,7 +35,9 @@ export function saveForm(
   if (((request.body as Buffer | undefined)?.length ?? 0) > READERS.form.bytes) return undefined
   const sent = readSubmittedForm(screen, request)
   if (!isSameOriginForm(request, origins, sent, guest)) return undefined
-  const kept: KeptForm = { to: request.originalUrl, fields: sent.rawFields }
+  const { shownProject } = sent.ids
+  const own = shownProject === undefined ? {} : { [SHOWN_PROJECT_FIELD]: shownProject }
+  const kept: KeptForm = { to: request.originalUrl, fields: { ...sent.rawFields, ...own } }
   const text = JSON.stringify(kept)
   return text.length > MAX_BYTES || encodeURIComponent(text).length > MAX_BYTES ? undefined : text
 }

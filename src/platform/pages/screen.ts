@@ -49,6 +49,8 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   /** Error of a form that is shown again. `form` then has the input as typed. */
   error?: Refusal
   submissionId?: string | undefined
+  /** Id of the project that the page of the form showed. */
+  shownProject?: string | undefined
   /** On reauthentication pages: the saved form of another page. platform/pages/saved-form.ts. */
   savedForm?: string | undefined
 }

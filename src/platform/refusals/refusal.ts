@@ -4,6 +4,8 @@ import type { RefusalExtra } from './error-body.ts'
 
 /** Characters of a message: what a client sent may be quoted in it. docs/limits.md: Sizes and timeouts. */
 const MAX_MESSAGE = 1000
+/** TABLE Characters of messages that list errors, each with a path of the client. */
+const MAX_LIST: Partial<Record<RefusalKey, number>> = { output_refused: 32_000 }
 
 /** An expected error. Any other exception is a bug and a bare 500. */
 export class Refusal extends Error {
@@ -13,7 +15,8 @@ export class Refusal extends Error {
   readonly headers: Record<string, string> | undefined
 
   constructor(key: RefusalKey, message: string, extra: RefusalExtra, headers?: Record<string, string>) {
-    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…`.toWellFormed() : message)
+    const max = MAX_LIST[key] ?? MAX_MESSAGE
+    super(message.length > max ? `${message.slice(0, max - 1)}…`.toWellFormed() : message)
     this.key = key
     this.status = REFUSALS[key][0]
     this.extra = extra

@@ -74,8 +74,9 @@ export function packageFacts(text: string | undefined): PackageFacts {
 /** Longer text names no version, and the expressions below would take long for it. */
 const MAX_FACT = 100
 
+/** An empty text names nothing, for the builder too. */
 function shortText(value: unknown): string | undefined {
-  return typeof value === 'string' && value.length <= MAX_FACT ? value : undefined
+  return typeof value === 'string' && value !== '' && value.length <= MAX_FACT ? value : undefined
 }
 
 /**

@@ -155,6 +155,19 @@ test('an import that ends by an error shows what it did, and the new secrets, wh
   assert.deepEqual([none.code, none.err.includes('Interrupted')], [1, false], none.err)
 })
 
+test('what is left to do is whole after an import: no later run shows its secrets', async (t) => {
+  const { inTeam } = await openImport(t, {
+    ...TEAM,
+    '/v9/projects': { projects: [], ...ENDED },
+    '/v1/env': { data: Array.from({ length: 501 }, (_, at) => ({ key: `K${at}` })) },
+    '/v1/webhooks': [{ ...HOOK, url: 'https://hooks.example.com/all' }],
+  })
+  const { code, out } = await inTeam('--yes')
+  assert.equal(code, 0, out)
+  assert.match(out, /K500 by hand[\s\S]*give its receiver the new secret whsec_/)
+  assert.doesNotMatch(out, /more: see --json/)
+})
+
 test('a report shows 500 lines of one kind, and nothing of an empty kind', async (t) => {
   const shared: { key: string }[] = Array.from({ length: 500 }, (_, at) => ({ key: `K${at}` }))
   const { inTeam } = await openImport(t, {

@@ -1,7 +1,9 @@
 /** Apps in the console: registered with a secret that is shown once, changed, given a second secret, installed, tried and removed. docs/console.md. */
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, LOCAL, receiver } from '../../support/servers/receiver.ts'
+import { addRows } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { consentAndInstall, seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
@@ -119,3 +121,28 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines('the page of an installation shows 100 of its projects at a time', async (world) => {
+  const web = await seedProject(world, 'web', `?teamId=${world.credentials.teamId}`)
+  const { installationId } = await seedInstallation(world, {}, { projects: [web] })
+  const rows = Array.from({ length: 250 }, (_, at) => ({ configuration_id: installationId, project_id: `prj_${at}` }))
+  await addRows(world, 'configuration_project', rows)
+  const client = await openSignedInClient(world)
+  const path = `/console/t/team/integrations/${installationId}`
+  const shown = async (query: string) => {
+    const { text } = await client.get(`${path}${query}`)
+    const ids = [...text.matchAll(/\/projects\/(\w+)\/remove"/g)].map(([, id]) => id!)
+    return { text, ids }
+  }
+  const pages = [await shown(''), await shown('?from=100'), await shown('?from=200')]
+  assert.deepEqual(
+    pages.map(({ ids }) => ids.length),
+    [100, 100, 51],
+  )
+  assert.equal(new Set(pages.flatMap(({ ids }) => ids)).size, 251)
+  const links = pages.map(({ text }) => [...text.matchAll(/href="[^"]*\?from=(\d+)"/g)].map(([, from]) => from))
+  assert.deepEqual(links, [['100'], ['200'], []])
+  assert.match(pages[0]!.text, /251 projects/)
+  for (const other of ['?from=', '?from=x', '?from=-0'])
+    assert.deepEqual((await shown(other)).ids, pages[0]!.ids, other)
+})

@@ -113,6 +113,28 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the page of a build has its newest lines, of 100,000 characters at most',
+  async (world) => {
+    const { page } = await open(world)
+    const runners = await openRunners(world)
+    try {
+      const build = runners.of(await runners.take())
+      await build.log(0, ...Array.from({ length: 40 }, (_, at) => `${at}.${'x'.repeat(16_000)}`))
+    } finally {
+      await runners.close()
+    }
+    const text = await page()
+    assert.ok(text.length < 200 * 1024, String(text.length))
+    assert.deepEqual(
+      [...text.matchAll(/<span>(\d+)\.x/g)].map(([, at]) => at),
+      ['34', '35', '36', '37', '38', '39'],
+    )
+    assert.match(text, /The 6 newest lines\.[\s\S]*<ol start="35">/)
+  },
+  BUILDS,
+)
+
+onBothEngines(
   'Cancel ends a build; Redeploy builds its source again, once for two clicks',
   async (world) => {
     const { client, id, page } = await open(world)

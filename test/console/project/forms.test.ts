@@ -1,5 +1,6 @@
 /** The forms of a project's pages: they do nothing for a user without the permission, and accept no id of another account. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
+import { SCREENS } from '../../../src/screens.ts'
 import { type Fields, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { seedDeployment } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -92,6 +93,37 @@ onBothEngines('no form changes anything for a viewer, and a user of another acco
       if (caller === 'stranger') assert.doesNotMatch(told, new RegExp(`${slug}|www\\.example\\.com`))
     }
   }
+  assert.equal(await stateOf(world), before)
+})
+
+onBothEngines('no form acts on another project that has the name of the one that its page showed', async (world) => {
+  const { fill } = await open(world)
+  const ofTeam = `teamId=${world.credentials.teamId}` as const
+  const { id: shown } = (await world.call('GET', `/v9/projects/web?${ofTeam}`)).body
+  const { id: other } = (await world.call('POST', `/v10/projects?${ofTeam}`, { name: 'other' })).body
+  const client = await openSignedInClient(world)
+  let counted = 0
+  for (const { path } of SCREENS.filter(
+    ({ method, path }) => method === 'GET' && path.startsWith(`${START}projects/`),
+  )) {
+    const { status, text } = await client.get(fill(path.slice(START.length)))
+    if (status !== 200) continue
+    for (const [, follows] of text.matchAll(/<form[^>]*action="[^"]*\/projects\/web[^"]*"[^>]*>(.{0,200})/gs)) {
+      if (!follows!.includes('name="form"')) continue
+      counted++
+      assert.ok(follows!.startsWith(`<input type="hidden" name="shown" value="${shown}">`), `${path}: ${follows}`)
+    }
+  }
+  assert.ok(counted > 15, String(counted))
+  const before = await stateOf(world)
+  let refused = 0
+  for (const path of forms().filter((one) => one.includes(':name'))) {
+    const good = { typed: 'web', key: 'B', value: '2', text: 'B=2' }
+    const answer = await client.post(fill(path), { ...good, ...goodOf(path), shown: other })
+    assert.ok([400, 404].includes(answer.status), `${path}: ${answer.status}`)
+    if (answer.text.includes('another project has the name web now')) refused++
+  }
+  assert.ok(refused > 20, String(refused))
   assert.equal(await stateOf(world), before)
 })
 

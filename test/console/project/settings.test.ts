@@ -85,22 +85,30 @@ onBothEngines(
   'the project that was shown is deleted or given, and no other one that has its name by now',
   async (world) => {
     const client = await openSignedInClient(world)
-    const old = (await world.call('POST', '/v10/projects', { name: 'web' })).body.id
-    const idIn = (text: string, action: string) =>
-      new RegExp(`action="${PATH}/${action}"[\\s\\S]*?name="id" value="(\\w+)"`).exec(text)![1]!
-    const [settings, transfer] = [
-      idIn((await client.get(`${PATH}/settings`)).text, 'settings/delete'),
-      idIn((await client.get(`${PATH}/transfer`)).text, 'transfer'),
-    ]
+    const shown = (await world.call('POST', '/v10/projects', { name: 'web' })).body.id
+    assert.equal((await client.get(`${PATH}/settings`)).status, 200)
     await world.call('PATCH', '/v9/projects/web', { name: 'web-old' })
-    await world.call('POST', '/v10/projects', { name: 'web' })
-    assert.equal((await client.post(`${PATH}/transfer`, { id: transfer })).status, 200)
-    const [offer, ...others] = await world.deps.db.read.selectFrom('transfer_request').select('project_id').execute()
-    assert.deepEqual([offer?.project_id, others], [old, []])
-    const gone = await client.post(`${PATH}/settings/delete`, { typed: 'web', id: settings })
+    const other = (await world.call('POST', '/v10/projects', { name: 'web' })).body.id
+    const forms = { transfer: {}, 'settings/delete': { typed: 'web' } }
+    for (const [path, fields] of Object.entries(forms)) {
+      const refused = await client.post(`${PATH}/${path}`, { ...fields, shown })
+      assert.equal(refused.status, 404, path)
+      assert.match(refused.text, /Nothing was changed: another project has the name web now\./, path)
+    }
+    const offers = async () =>
+      (await world.deps.db.read.selectFrom('transfer_request').select('project_id').execute()).map(
+        (one) => one.project_id,
+      )
+    assert.deepEqual([await offers(), (await read(world)).name], [[], 'web'])
+
+    // A name that no project has by now refuses nothing.
+    await world.call('PATCH', '/v9/projects/web', { name: 'web-new' })
+    assert.equal((await client.post(`${PATH}/transfer`, { shown })).status, 200)
+    assert.deepEqual(await offers(), [shown])
+    const gone = await client.post(`${PATH}/settings/delete`, { typed: 'web', shown })
     assert.equal(gone.status, 303, gone.text)
-    assert.equal((await read(world)).name, 'web')
     assert.equal((await world.call.try('GET', '/v9/projects/web-old')).status, 404)
+    assert.equal((await world.call('GET', '/v9/projects/web-new')).body.id, other)
   },
 )
 

@@ -106,6 +106,45 @@ onBothEngines(
 )
 
 onBothEngines(
+  'requests of a drained runner that look whether it is resumed wake no others',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { setTimeout: start } = globalThis
+    const looks: (() => void)[] = []
+    let held = 0
+    // The test says when one looks again.
+    const timers = mock.method(globalThis, 'setTimeout', (...[run, ms = 0]: Parameters<typeof start>) => {
+      const isEnd = ms > 14_000 && ms <= LEASE_TIMES.pollMs
+      if (isEnd) held++
+      if (ms === 1000) looks.push(run as () => void)
+      return start(isEnd || ms === 1000 ? () => {} : run, ms)
+    })
+    const asked: Promise<unknown>[] = []
+    try {
+      await createSource(world)
+      await runners.take(SECOND)
+      // It waits for the one of its account.
+      await createSource(world)
+      await recordRunner(world.deps, hello(FIRST))
+      assert.equal((await drain(world, FIRST)).status, 200)
+      for (const runner of [FIRST, SECOND]) asked.push(...Array.from({ length: 6 }, () => runners.lease(runner)))
+      await eventually(() => held >= 12)
+      const writes = mock.method(world.deps.db, 'write')
+      looks.at(-1)!()
+      await eventually(() => held >= 12 + 7)
+      assert.equal(writes.mock.callCount(), 1, 'one request asks for a build')
+      writes.mock.restore()
+    } finally {
+      timers.mock.restore()
+      await runners.close()
+    }
+    await Promise.all(asked)
+  },
+  { ...BUILDS, BERTH_BUILDS_PER_ACCOUNT: '1' },
+)
+
+onBothEngines(
   'builds of a removed runner return to the queue at once; the runner gets an error and no other build',
   async (world) => {
     await seedProject(world, 'web')

@@ -103,6 +103,24 @@ onBothEngines(
 )
 
 onBothEngines(
+  'an output with many errors is refused with 20 of them, each to its end, and the number of the others',
+  async (world) => {
+    await seedProject(world, 'web')
+    const path = `.vercel/output/functions/${'a-name-of-a-directory/'.repeat(8)}`
+    const functions = Array.from({ length: 25 }, (_, at) => [`${path}${at}.func/.vc-config.json`, '{}'])
+    const contents = { '.vercel/output/config.json': '{"version":3}', ...Object.fromEntries(functions) }
+    await uploadAll(world.call, contents)
+    const refused = await create(world.call, contents)
+    assertRefused(refused, 400, 'bad_request')
+    const [first, ...lines] = refused.body.error.message.split('\n')
+    assert.deepEqual([first, lines.length], ['This cannot be deployed.', 21], refused.text)
+    assert.match(lines.pop()!, /^\d+ more errors are not listed\.$/)
+    for (const line of lines) assert.ok(line.startsWith(path) && line.endsWith('.'), line)
+  },
+  SUFFIX,
+)
+
+onBothEngines(
   'a repeated create returns the same deployment, unless it differs or comes later',
   async (world) => {
     const { call } = world

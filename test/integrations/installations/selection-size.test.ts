@@ -32,6 +32,31 @@ onBothEngines(
   },
 )
 
+onBothEngines(
+  'an installation reads its own long selection without a search for each of its projects',
+  async (world) => {
+    const team = `teamId=${world.credentials.teamId}` as const
+    const web = await seedProject(world, 'web', `?${team}`)
+    const scopes = ['read:project', 'read:integration-configuration']
+    const { installationId, call } = await seedInstallation(world, { scopes }, { projects: [web] })
+    await select(world, installationId, ids(MAX_SELECTED - 1))
+    const { includes } = Array.prototype
+    let searches = 0
+    const search: typeof includes = function (this: unknown[], ...words) {
+      if (this.length > 1000) searches++
+      return includes.apply(this, words)
+    }
+    Array.prototype.includes = search
+    try {
+      const one = (await call('GET', `/v1/integrations/configuration/${installationId}?${team}`)).body
+      assert.equal(one.projects?.length, MAX_SELECTED)
+    } finally {
+      Array.prototype.includes = includes
+    }
+    assert.ok(searches < 10, `${searches} searches`)
+  },
+)
+
 onBothEngines('no project joins a selection that is full, also none that the installation creates', async (world) => {
   const team = `teamId=${world.credentials.teamId}` as const
   const [web, late] = [await seedProject(world, 'web', `?${team}`), await seedProject(world, 'late', `?${team}`)]

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
 import { openBackupDestination } from '../../../src/operations/backup/destination.ts'
+import { NoBackup } from '../../../src/operations/backup/verify.ts'
 import { writeStreamAtomically } from '../../../src/platform/adapters/atomic-file.ts'
 import { type Bucket, openBucket } from '../../../src/platform/adapters/s3.ts'
 import { BUCKET, bucketSettings, independentServer, refuse, strictServer } from '../../support/servers/bucket-server.ts'
@@ -61,6 +62,17 @@ test('an object that is shorter than its manifest says is read to its end', asyn
     const pieces = await Array.fromAsync(bucket.read('nightly/short.db', 17 * MIB, never))
     assert.equal(Buffer.concat(pieces).length, size)
   }
+})
+
+test('a backup whose manifest alone was left in a bucket is one that is not there', async (t) => {
+  const { endpoint, objects } = await strictServer(t)
+  const manifest = { format: 1, bytes: 9, sha256: 'x', rows: {}, migrations: [] }
+  objects.set('nightly/gone.db.json', Buffer.from(JSON.stringify(manifest)))
+  const settings = { ...bucketSettings(endpoint), BERTH_DATA: folderOf(t), BERTH_BACKUP_TO: `s3://${BUCKET}/nightly/` }
+  const place = await openBackupDestination(readConfig(settings))
+  const read = (name: string) => place.read(name, () => assert.fail(name), never)
+  await assert.rejects(read('gone.db'), NoBackup)
+  await assert.rejects(read('none.db'), NoBackup)
 })
 
 test('an error of a server names the setting to change, and is not retried', async (t) => {

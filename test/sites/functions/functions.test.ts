@@ -89,6 +89,8 @@ test('a request without a type has a text as its body, and texts are sent as UTF
     ...type('other', 'text/plain; charset=latin1; format=flowed', "res.send('für')"),
     ...type('json', 'application/problem+json', "res.json({ a: 'ü' })"),
     ...type('bytes', 'image/png', "res.send(Buffer.from('für'))"),
+    ...type('head', 'text/plain', "res.writeHead(201); res.send('for')"),
+    ...type('begun', 'text/plain', "res.write('begun, '); res.send('ended')"),
   })
   for (const method of ['GET', 'DELETE']) assert.equal((await visit('/api/body', {}, method)).text, '["","none"]')
   const seen = await Promise.all(
@@ -100,6 +102,9 @@ test('a request without a type has a text as its body, and texts are sent as UTF
     'application/problem+json; charset=utf-8',
     'image/png',
   ])
+  // The head of these has gone before.
+  const [head, begun] = [await visit('/api/head'), await visit('/api/begun')]
+  assert.deepEqual([head.status, head.text, begun.status, begun.text], [201, 'for', 200, 'begun, ended'])
 })
 
 test('a stream reaches the visitor while the function still writes', async (t) => {
@@ -224,6 +229,8 @@ test('stack traces name the places of the sources where the output says so', asy
   })
   assert.match((await visit('/api/mapped')).text, /origin\.ts:4/)
   assert.match((await visit('/api/plain')).text, /index\.mjs:1/)
+  const own = await showFunctions(t, functionOf('api/plain', module), { env: { NODE_OPTIONS: '--enable-source-maps' } })
+  assert.match((await own.visit('/api/plain')).text, /origin\.ts:4/, 'where a variable of the project says so too')
 })
 
 test('a line of the log has the id of its request', async (t) => {

@@ -19,7 +19,7 @@ import { planProject, projectsIn } from './project.ts'
 import { mustBeObject, PROJECT } from './schemas.ts'
 import { openServer, type Server, segment, Unavailable } from './server.ts'
 
-/** Lines per section of a plan or a report on a terminal; `--json` has all of them. */
+/** Lines per section of a plan or a report on a terminal; `--json` has all. What is left to do is never cut: no later run shows its secrets. */
 const MAX_LINES = 500
 
 type Sides = { there: Server; here: Server }
@@ -181,10 +181,10 @@ function textOf(report: AccountImportReport, would: string): string {
   const { failed, todo, changes } = report
   const lines = countLines(report, would)
   if (lines.length === 0) lines.push('there is nothing to copy')
-  const listed = (title: string, rows: readonly string[]) => {
+  const listed = (title: string, rows: readonly string[], max = MAX_LINES) => {
     if (rows.length === 0) return []
-    const more = rows.length > MAX_LINES ? [`  … and ${rows.length - MAX_LINES} more: see --json`] : []
-    return ['', title, ...rows.slice(0, MAX_LINES).map((row) => `  ${oneLine(row)}`), ...more]
+    const more = rows.length > max ? [`  … and ${rows.length - max} more: see --json`] : []
+    return ['', title, ...rows.slice(0, max).map((row) => `  ${oneLine(row)}`), ...more]
   }
   return [
     ...lines,
@@ -193,6 +193,6 @@ function textOf(report: AccountImportReport, would: string): string {
       'Refused:',
       failed.map(({ what, message }) => `${what}: ${message}`),
     ),
-    ...listed('To do by hand:', todo),
+    ...listed('To do by hand:', todo, would === '' ? todo.length : MAX_LINES),
   ].join('\n')
 }

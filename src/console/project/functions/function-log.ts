@@ -9,14 +9,11 @@ import type { Deployment } from '../../../projects/deployments/schema.ts'
 import { filterForm } from '../../controls.ts'
 import { type Choice, select } from '../../fields.ts'
 import { clockTime } from '../../time.ts'
+import { newestLines } from '../build-log.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 export const LogFilters = Type.Object({ level: Text, text: Text })
 type LogFilters = Static<typeof LogFilters>
-
-/** Newest lines on the page, and characters of them: a request may have written megabytes. */
-const LINES = 500
-const CHARACTERS = 100_000
 
 const LEVELS: readonly Choice[] = [
   ['', 'Any level'],
@@ -39,7 +36,7 @@ export async function functionLog(
   })
   const isNarrowed = Boolean(level || text)
   const all = rows.toReversed().flatMap(linesOf)
-  const lines = newestOf(all)
+  const lines = newestLines(all)
   if (rows.length === 0 && !isNarrowed) return undefined
   const fields = html`<div>${select('level', 'Level', LEVELS, { value: level })}</div>
 <div><label for="text">Text or path</label>
@@ -53,15 +50,6 @@ ${rows.length === 0 ? html`<p class="soft in">No such lines.</p>` : html`<ol>${l
 type Request = Static<typeof RequestLogs>['rows'][number]
 
 type Line = { look: string; first: string; timestamp: string; text: string }
-
-function newestOf(lines: readonly Line[]): readonly Line[] {
-  let left = CHARACTERS
-  const cut = lines.findLastIndex(({ text }, at) => {
-    left -= text.length
-    return at < lines.length - LINES || left < 0
-  })
-  return lines.slice(cut + 1)
-}
 
 /** A request, and below it what its function wrote. */
 function linesOf({ timestamp, statusCode, requestMethod, requestPath, logs }: Request): Line[] {
