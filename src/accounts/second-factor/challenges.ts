@@ -70,7 +70,8 @@ export async function consumeChallenge(
   if (expires_at <= now) return false
   const marked = await db
     .insertInto('spent_challenge')
-    .values({ hash: fingerprint(challenge), expires_at })
+    // Kept for longer than it is valid: an instance whose clock is ahead may delete it while others still accept it.
+    .values({ hash: fingerprint(challenge), expires_at: expires_at + VALID_MS })
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .returning('hash')
     .executeTakeFirst()

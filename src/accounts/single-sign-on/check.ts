@@ -8,7 +8,7 @@ import { type IdentityClaims, ProviderError } from '../../platform/adapters/iden
 import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../../platform/outbox/lease-loop.ts'
 import { recordWrite } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
-import { openSecretBox } from '../../platform/secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 import { MAX_UNCONFIRMED_MS } from '../users/operator-suspension.ts'
 import { confirmIdentity, type Identity, identityRow, suspendIdentity } from './identities.ts'
 
@@ -62,7 +62,8 @@ function lease({ db }: Deps, now: number, room: number): Promise<Identity[]> {
 }
 
 async function checkOne(deps: Deps, identity: Identity, now: number): Promise<void> {
-  const answer = await ask(deps, identity)
+  const { answer, replaced } = await ask(deps, identity)
+  if (replaced !== undefined) await storeReplaced(deps, identity, replaced)
   const isOver = identity.checked_at + MAX_UNCONFIRMED_MS <= now
   if (answer === 'unknown' && !isOver) return wait(deps, identity, now)
   await transact(deps, { name: 'check-identity' }, async (db, begin) => {
@@ -77,21 +78,39 @@ async function checkOne(deps: Deps, identity: Identity, now: number): Promise<vo
   })
 }
 
-/** `unknown`: no answer from the provider, or no refresh token. */
-async function ask(deps: Deps, identity: Identity): Promise<IdentityClaims | 'gone' | 'unknown'> {
+/** Stores a refresh token that replaced the one of an identity, unless the user signed in meanwhile. */
+async function storeReplaced(deps: Deps, { user_id, sub, refresh_token }: Identity, replaced: string): Promise<void> {
+  await deps.db.write(async (db) => {
+    const box = await openSecretBoxToWrite({ db, deps }, user_id)
+    await db
+      .updateTable('identity')
+      .set({ refresh_token: box.sealSecret('refresh-token', sub, replaced) })
+      .where('user_id', '=', user_id)
+      .where('refresh_token', '=', refresh_token)
+      .execute()
+  })
+}
+
+const UNKNOWN = { answer: 'unknown', replaced: undefined } as const
+
+/** `unknown`: no answer from the provider, or no refresh token. `replaced`: the token that counts now, although there is no answer. */
+async function ask(
+  deps: Deps,
+  identity: Identity,
+): Promise<{ answer: IdentityClaims | 'gone' | 'unknown'; replaced?: string | undefined }> {
   const provider = deps.adapters.provider!
-  if (identity.refresh_token === null) return 'unknown'
+  if (identity.refresh_token === null) return UNKNOWN
   const box = await openSecretBox({ db: deps.db.read, deps }, identity.user_id)
   const token = box.openSecret('refresh-token', identity.sub, identity.refresh_token)
-  if (token === undefined) return 'unknown'
+  if (token === undefined) return UNKNOWN
   try {
     // The setting names another provider now, which cannot confirm this identity.
-    if (!(await provider.isNamed(identity.issuer))) return 'unknown'
-    return (await provider.refresh(token, identity)) ?? 'gone'
+    if (!(await provider.isNamed(identity.issuer))) return UNKNOWN
+    return { answer: (await provider.refresh(token, identity)) ?? 'gone' }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     deps.log.warn({ userId: identity.user_id, why: error.message }, 'the provider did not confirm or reject a user')
-    return 'unknown'
+    return { answer: 'unknown', replaced: error.refreshToken }
   }
 }
 

@@ -42,14 +42,24 @@ export async function leaseRuns(deps: Deps, { running = {} }: CronLease): Promis
         full.add(account_id)
         continue
       }
-      const claimed = await transactQueue(deps, (ctx) => claim(ctx, job))
-      const run = claimed && (await describe(deps, claimed))
+      const run = await take(deps, job).catch((error) => {
+        // Those that were claimed must run: no other request gets them.
+        if (runs.length === 0) throw error
+        deps.log.warn({ err: error }, 'a cron job could not be leased; it is tried again')
+        return 'failed' as const
+      })
+      if (run === 'failed') return runs
       if (run === undefined) continue
       counts.set(owner, count + 1)
       runs.push({ ...run, owner })
     }
   }
   return runs
+}
+
+async function take(deps: Deps, job: Row<'cron_job'>): Promise<Omit<CronRun, 'owner'> | undefined> {
+  const claimed = await transactQueue(deps, (ctx) => claim(ctx, job))
+  return claimed && (await describe(deps, claimed))
 }
 
 /** The jobs that are due for the longest time, without those of some accounts. */

@@ -89,7 +89,14 @@ export async function holdOutput(
   if (ahead !== undefined) {
     // Another request was first, so release the output that was written ahead.
     const change = there === undefined ? { refs: 1, sha256: output.digest } : { sha256: `abandoned ${ahead}` }
-    await db.updateTable('output').set(change).where('id', '=', ahead).execute()
+    const { numUpdatedRows } = await db
+      .updateTable('output')
+      .set(change)
+      .where('id', '=', ahead)
+      // A collection may have taken it, where this process was stopped for long.
+      .where('sha256', 'like', `${beingWritten(undefined)}%`)
+      .executeTakeFirst()
+    if (there === undefined && numUpdatedRows === 0n) refuse('bad_request', REMOVED)
   }
   if (there !== undefined || ahead !== undefined) return Number(there?.id ?? ahead)
   if (!isSmall(output)) await nameFiles(ctx, accountId, output.put)

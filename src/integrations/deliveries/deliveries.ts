@@ -19,7 +19,7 @@ import {
 } from '../webhooks/schema.ts'
 import { findDeliveryWebhook } from '../webhooks/webhooks.ts'
 import { bodyOf } from './endpoint.ts'
-import { LEASE_MS } from './queue.ts'
+import { UNDER_WAY_MS } from './queue.ts'
 
 const RETENTION_MS = 30 * 86_400_000
 /** A delivery with this many is not resent: each is kept, and a list reads all of them. */
@@ -186,7 +186,7 @@ export async function replayDelivery(
       eb.or([
         eb.and([eb('due_at', 'is', null), eb('status', '!=', 'pending')]),
         // It waits for its next attempt. A delivery due sooner is in flight, or about to be.
-        eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + LEASE_MS)]),
+        eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + UNDER_WAY_MS)]),
       ]),
     )
     .returningAll()

@@ -11,7 +11,7 @@ import { DROPPED, PENDING } from '../../platform/outbox/delivery.ts'
 /** Longer than an attempt can take, including its reads and writes. */
 export const LEASE_MS = 20_000
 /** A delivery due sooner may be leased, also by an instance whose clock is some seconds ahead. */
-const UNDER_WAY_MS = 2 * LEASE_MS
+export const UNDER_WAY_MS = 2 * LEASE_MS
 
 /** A delivery leased by this process. `due_at`: when the lease expires. */
 export type LeasedDelivery = Row<'delivery'> & { due_at: number }

@@ -1,7 +1,10 @@
 /** Authorization codes: issued at consent, exchanged once within 30 minutes. Specification: Code exchange, Limits. */
+import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
+import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { fingerprint, newCode } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { isSqlite } from '../../platform/db/tables.ts'
 
 const CODE_VALID_MS = 30 * 60_000
 /** A used code is stored for a day after its expiry, so that a replay still revokes its token. */
@@ -47,7 +50,7 @@ export async function redeemCode(
 ): Promise<Pick<Code, 'configuration_id' | 'user_id'> | undefined> {
   return ctx.db
     .updateTable('authorization_code')
-    .set({ used_stamp: ctx.stamp, token_id: tokenId })
+    .set({ used_stamp: isSqlite(ctx.db) ? ctx.stamp : DATABASE_STAMP, token_id: tokenId })
     .where('hash', '=', codeHash)
     .where('used_stamp', 'is', null)
     .where('expires_at', '>', ctx.now)
@@ -66,6 +69,27 @@ export async function redeemCode(
     .executeTakeFirst()
 }
 
+/** Instances have clocks of their own, and this stamp is compared among them. */
+const DATABASE_STAMP = sql<number>`floor(extract(epoch from clock_timestamp()) * ${sql.lit(1000 * STAMPS_PER_MS)})::bigint`
+
+const MAX_LOOKS = 5
+
+/**
+ * Returns whether a request had begun when a code was used. On PostgreSQL by the clock of the database, whose time is known within one query: where
+ * that does not decide, it is read again.
+ */
+export async function hadBegun({ db, deps: { clock }, now }: OperatorCtx, usedStamp: number): Promise<boolean> {
+  if (isSqlite(db)) return usedStamp > now * STAMPS_PER_MS
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const asked = clock.now()
+    const { stamp } = await db.selectNoFrom(DATABASE_STAMP.as('stamp')).executeTakeFirstOrThrow()
+    const began = (at: number) => Number(stamp) - (at - now) * STAMPS_PER_MS
+    if (usedStamp < began(clock.now() + 1)) return false
+    if (usedStamp > began(asked - 1)) return true
+  }
+  return true
+}
+
 /** Finds a used code whose client and redirect URI match. */
 export async function findRedeemedCode(
   { db }: OperatorCtx,
@@ -80,7 +104,7 @@ export async function findRedeemedCode(
     .where('redirect_uri', '=', redirectUri)
     .where('used_stamp', 'is not', null)
     .executeTakeFirst()
-  return row && { installationId: row.configuration_id, tokenId: row.token_id, usedStamp: row.used_stamp! }
+  return row && { installationId: row.configuration_id, tokenId: row.token_id, usedStamp: Number(row.used_stamp) }
 }
 
 /** Sweep: deletes codes that expired more than a day ago. */

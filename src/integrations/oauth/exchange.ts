@@ -4,14 +4,13 @@ import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { abortInstallationWrites } from '../../platform/access/installation.ts'
 import { canStillGive } from '../../platform/access/offers.ts'
-import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import { countFailure } from '../../platform/http/failure-limits.ts'
 import { recordWrite } from '../../platform/outbox/outbox.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { authenticateClient, fieldOf } from './client.ts'
-import { type CodeExchange, findRedeemedCode, redeemCode } from './codes.ts'
+import { type CodeExchange, findRedeemedCode, hadBegun, redeemCode } from './codes.ts'
 import type { ExchangedToken, ExchangeForm } from './schema.ts'
 
 type Exchange = Input<unknown, Static<typeof ExchangeForm>>
@@ -22,12 +21,11 @@ type Exchange = Input<unknown, Static<typeof ExchangeForm>>
  * Refuses as `exchangeCode` does.
  */
 export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
-  // Arrival time: the request may have waited while another one used the code.
-  const began = ctx.now * STAMPS_PER_MS
   const integration = await authenticateClient(ctx, input)
   const used = await findRedeemedCode(ctx, integration.id, proofOf(input.body))
   if (used === undefined) return
-  if (used.usedStamp > began) refuse('invalid_grant')
+  // By its arrival: the request may have waited while another one used the code.
+  if (await hadBegun(ctx, used.usedStamp)) refuse('invalid_grant')
   const { installationId, tokenId } = used
   const token = ctx.db
     .selectFrom('token')

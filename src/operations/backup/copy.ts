@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { MAX_UNCONFIRMED_MS } from '../../accounts/users/operator-suspension.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { countRows, isSqlite, rowsOf, type Store, tablesOf } from '../../platform/db/tables.ts'
+import { cachePurgesOf, purgesAfterRestore } from '../../platform/verdict/cache-purges.ts'
 import type { Progress } from './progress.ts'
 
 /** Triggers write it while other tables are filled, so it is copied last. */
@@ -17,6 +18,7 @@ export const RESTORED = 'restored'
  */
 export async function noteRestore(db: Queries): Promise<void> {
   await deleteVouching(db)
+  await raisePurges(db)
   const newest = await db
     .selectFrom('edge_change')
     .select(({ fn }) => fn.max('stamp').as('stamp'))
@@ -39,6 +41,35 @@ async function deleteVouching(db: Queries): Promise<void> {
     .set({ refresh_token: null, checked_at: now, due_at: now + MAX_UNCONFIRMED_MS })
     .where('ended_at', 'is', null)
     .execute()
+}
+
+const PROJECTS_AT_ONCE = 500
+
+/** Sites servers keep pages of purges that the backup does not have, so numbers must not be used again. docs/prerendering.md: Purge. */
+async function raisePurges(db: Queries): Promise<void> {
+  const now = Date.now()
+  const none = JSON.stringify(purgesAfterRestore(undefined, now))
+  for (let last = ''; ; ) {
+    const purged = await db
+      .selectFrom('project')
+      .select(['id', 'purges_json'])
+      .where('id', '>', last)
+      .where('purges_json', 'is not', null)
+      .orderBy('id')
+      .limit(PROJECTS_AT_ONCE)
+      .execute()
+    for (const { id, purges_json } of purged) {
+      const purges = purgesAfterRestore(cachePurgesOf(purges_json), now)
+      await db
+        .updateTable('project')
+        .set({ purges_json: JSON.stringify(purges) })
+        .where('id', '=', id)
+        .execute()
+    }
+    if (purged.length < PROJECTS_AT_ONCE) break
+    last = purged.at(-1)!.id
+  }
+  await db.updateTable('project').set({ purges_json: none }).where('purges_json', 'is', null).execute()
 }
 
 /** Lists the tables with data, in the order in which they are filled. Excludes Kysely's own, which record migrations. */

@@ -39,10 +39,17 @@ async function openCron(text: string): Promise<Cron> {
   }
 }
 
-/** Acquires the run of a scheduled time. Undefined when it was made or another instance holds it. One statement decides. */
+const LOST = 'The process ended while it made this backup. See its log, and the memory of the machine.'
+
+/** Acquires the run of a scheduled time. Undefined when it is over or another instance holds it. One statement decides. */
 export async function acquireRun(db: Db, dueAt: number, now: number): Promise<BackupRun | undefined> {
   const there = await db.read.selectFrom('backup_run').selectAll().where('due_at', '=', dueAt).executeTakeFirst()
   if (there && (there.ended_at !== null || there.held_until > now)) return undefined
+  if (there && there.tries >= MAX_TRIES) {
+    // Its process died each time, and may do so each time.
+    await finishRun(db, { dueAt, tries: there.tries }, now, { isMade: false, fault: LOST })
+    return undefined
+  }
   return db.write(async (tx) => {
     const row = { due_at: dueAt, held_until: now + HELD_MS, began_at: now, tries: 1, ended_at: null, fault: null }
     const claimed = await tx

@@ -76,11 +76,13 @@ export function endOfSession(
   return isOperator ? Math.min(last, now + operatorIdleMs) : last
 }
 
-/** Stores the last use of a session. */
+/** Stores the last use of a session. The user may have become an operator since `visitor` was read, which ends it earlier. */
 export async function touchSession(db: Queries, visitor: SessionUser, now: number, rules: SessionRules): Promise<void> {
+  const user = db.selectFrom('account').select('operator_at').where('id', '=', visitor.userId)
+  const isOperator = (await user.executeTakeFirst())?.operator_at != null
   await db
     .updateTable('session')
-    .set({ used_at: now, expires_at: endOfSession(rules, visitor, now) })
+    .set({ used_at: now, expires_at: endOfSession(rules, { ...visitor, isOperator }, now) })
     .where('hash', '=', visitor.sessionHash)
     .where('used_at', '<', now)
     .execute()

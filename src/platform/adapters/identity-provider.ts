@@ -40,9 +40,13 @@ export type IdentityProvider = {
   refresh(refreshToken: string, caller: Pick<IdentityClaims, 'issuer' | 'sub'>): Promise<IdentityClaims | undefined>
 }
 
-/** `away`: the provider was unreachable; otherwise it refused, or its response was invalid. */
+/**
+ * `unavailable`: the provider was unreachable; otherwise it refused, or its response was invalid. `refreshToken`: replaces the one that was used,
+ * although a later request failed.
+ */
 export class ProviderError extends Error {
   readonly unavailable: boolean
+  refreshToken: string | undefined
   constructor(message: string, unavailable: boolean, cause: unknown) {
     super(message, { cause })
     this.unavailable = unavailable
@@ -132,7 +136,10 @@ async function refresh(asked: Asked, refreshToken: string, { issuer, sub }: Name
   const tokens = await asked.library.refreshTokenGrant(asked.config, refreshToken)
   const { iss = issuer } = tokens.claims() ?? {}
   if ((tokens.claims()?.sub ?? sub) !== sub) throw new Error('the ID token is of another user')
-  const claims = await withUserinfo(asked, tokens.access_token, { ...tokens.claims(), sub })
+  const claims = await withUserinfo(asked, tokens.access_token, { ...tokens.claims(), sub }).catch((error) => {
+    // The provider may have ended the former token already.
+    throw Object.assign(faultOf(asked.library, error), { refreshToken: tokens.refresh_token })
+  })
   return vouchedBy(asked.settings, { ...claims, iss }, tokens.refresh_token ?? refreshToken)
 }
 
@@ -187,6 +194,7 @@ function isTrue(claim: unknown): boolean {
 
 /** Describes an error for the log, without sent data. */
 function faultOf(library: Library, error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error
   if (error instanceof library.ResponseBodyError)
     return new ProviderError(`the provider refused: ${error.error}`, error.status >= 500, error)
   if (error instanceof library.AuthorizationResponseError)

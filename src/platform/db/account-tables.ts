@@ -102,7 +102,7 @@ export type SecondFactorTables = {
     created_at: number
     used_at: number | null
   }
-  /** A used passkey challenge, stored until it expires. */
+  /** A used passkey challenge, stored until five minutes after it expires. */
   spent_challenge: { hash: string; expires_at: number }
   /** A browser that sent the right password and no second factor yet. */
   half_sign_in: { hash: string; user_id: string; expires_at: number }

@@ -32,21 +32,28 @@ export async function loadKeyring(config: Config, db: Db, clock: Clock): Promise
 
 /** Registers the keys of the ring. The first one becomes active if no key ever was. */
 export async function registerRootKeys(tx: Queries, keyring: Keyring, clock: Clock): Promise<void> {
+  const activated = await activatedNow(tx, clock)
   for (const [at, id] of keyring.ids().entries()) {
     const sealed_check = seal(keyring.find(id)!, CHECK, checkPlace(id))
     await tx
       .insertInto('root_key')
-      .values({ id, sealed_check, activated_stamp: at === 0 ? clock.stamp() : null })
+      .values({ id, sealed_check, activated_stamp: at === 0 ? activated : null })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
     if (at > 0) continue
     await tx
       .updateTable('root_key')
-      .set({ activated_stamp: clock.stamp() })
+      .set({ activated_stamp: activated })
       .where('id', '=', id)
       .where('activated_stamp', 'is', null)
       .execute()
   }
+}
+
+/** Later than every activation, also where another instance had a clock that was ahead: the last one activated is the active one. */
+async function activatedNow(tx: Queries, clock: Clock): Promise<number> {
+  const rows = await tx.selectFrom('root_key').select('activated_stamp').execute()
+  return Math.max(clock.stamp(), ...rows.map(({ activated_stamp }) => Number(activated_stamp ?? 0) + 1))
 }
 
 function mustFit(keyring: Keyring, rows: Row<'root_key'>[]): void {

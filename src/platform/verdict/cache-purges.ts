@@ -43,6 +43,16 @@ export function addPurge(
   return withFew({ last: number, ...all, environments: { ...environments, [environment]: changed } }, environment)
 }
 
+/**
+ * Returns the purges after a restore of the store. Sites servers keep what was made at later numbers, so the next ones are greater than these: time in
+ * ms, which no count of purges reaches. A purge since the backup is lost, so what is older is stale.
+ */
+export function purgesAfterRestore(before: CachePurges | undefined, now: number): CachePurges {
+  const { last, ...purges } = before ?? { last: 0, ...NONE }
+  const number = Math.max(now, last + 1)
+  return { last: number, ...purges, stale: number }
+}
+
 function withPurge(
   { gone, stale, tags: listed }: Purged,
   number: number,

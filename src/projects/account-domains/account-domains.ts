@@ -7,14 +7,13 @@ import type { Ctx, Input, Params } from '../../context.ts'
 import { apexOf, canonicalName, isPlatformName, nameToFind } from '../../model/domain-name.ts'
 import { guard } from '../../platform/access/guards.ts'
 import type { DnsAnswer as Records } from '../../platform/adapters/dns.ts'
-import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { challengeOf, countDnsLookup, mustMatchChallenge } from '../domain-verification/challenge.ts'
 import { mustBeAllowed } from '../domain-verification/claim.ts'
-import { findExemption, revokeOtherAccountProofs } from '../domain-verification/exemption.ts'
+import { findExemption, revokeOtherAccountProofs, timeOfProof } from '../domain-verification/exemption.ts'
 import { type Apex, describeApex, readApex, readClaim } from './list.ts'
 import { type AccountDomain, type AddAccountDomain, showAccountDomain, showPlatformDomain } from './schema.ts'
 
@@ -110,6 +109,7 @@ export async function verifyAccountDomain(
 ): Promise<Answer> {
   const { name, account_id } = claim
   const latestProof = await provenAt(ctx, claim)
+  const proven_at = latestProof ?? (await timeOfProof(ctx, name))
   if (latestProof === null) {
     // Another account has just verified it and DNS was not queried, so there is no result to report.
     if (records === NOT_ASKED) refuse('busy')
@@ -119,7 +119,7 @@ export async function verifyAccountDomain(
   }
   await ctx.db
     .updateTable('account_domain')
-    .set({ proven_at: latestProof ?? stampToMs(ctx.stamp) })
+    .set({ proven_at })
     .where('account_id', '=', account_id)
     .where('name', '=', name)
     .execute()

@@ -2,6 +2,7 @@
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
+import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
@@ -53,7 +54,7 @@ export async function registerDeployment(
       project_id: project.id,
       name: project.name,
       plan: owner.plan,
-      created_stamp: ctx.stamp,
+      created_stamp: await stampAfterNewest(ctx, project.id),
       ...body,
     })
     .onConflict((conflict) => conflict.column('url').doNothing())
@@ -72,6 +73,18 @@ export async function registerDeployment(
     .where('id', '=', project.id)
     .execute()
   return settled
+}
+
+/** The order of creation decides what production and branches show, so a clock that is or was ahead elsewhere must not change it. */
+async function stampAfterNewest({ db, stamp }: OperatorCtx, projectId: string): Promise<number> {
+  const newest = await db
+    .selectFrom('deployment')
+    .select(({ fn }) => fn.max('created_stamp').as('stamp'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
+  const last = Number(newest?.stamp ?? 0)
+  // A random step, because another project may take the next stamp at once, and stamps are unique.
+  return stamp > last ? stamp : last + 1 + Math.floor(Math.random() * STAMPS_PER_MS)
 }
 
 /** Builds the event payload of a deployment. docs/spec/wire.md 3.8. */

@@ -16,7 +16,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { mustNotBeAddress, reassignDomain, unassignLostDomain } from '../serving/domain-assignment.ts'
 import { mustMatchChallenge } from './challenge.ts'
 import { NO_CHECKS, newChallenge, queueChecks } from './check-schedule.ts'
-import { findExemption, revokeOtherAccountProofs } from './exemption.ts'
+import { findExemption, revokeOtherAccountProofs, timeOfProof } from './exemption.ts'
 
 type Domain = Row<'project_domain'>
 
@@ -62,9 +62,10 @@ export async function verifyClaim(
 async function assignVerifiedName(ctx: OperatorCtx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
   await mustNotBeAddress(ctx, claim.name)
+  const provenAt = await timeOfProof(ctx, claim.apex_name)
   await unverifyPreviousHolder(ctx, claim)
   await revokeOtherAccountProofs(ctx, claim)
-  return markVerified(ctx, claim, stampToMs(ctx.stamp))
+  return markVerified(ctx, claim, provenAt)
 }
 
 /** Rejects denied names, Berth's own hosts, and names that Berth may assign itself. Refuses: domain_not_allowed 409. */

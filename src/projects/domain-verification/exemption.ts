@@ -4,6 +4,7 @@
  */
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { isPlatformName } from '../../model/domain-name.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { deleteReleasedProofs, readReleasedProof } from './released-proof.ts'
@@ -36,8 +37,14 @@ export async function revokeOtherAccountProofs(
   await deleteReleasedProofs(ctx, apex_name, { provenBy: account_id })
 }
 
+/** Returns the time of a new verification: later than all others of the apex, also where the clock of another instance is ahead. */
+export async function timeOfProof(ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp'>, apex: string): Promise<number> {
+  const latest = await latestProof(ctx, apex)
+  return Math.max(stampToMs(ctx.stamp), (latest?.proven_at ?? 0) + 1)
+}
+
 /** Of the apex, of a name under it, or of a recently removed name. */
-async function latestProof(ctx: Ctx, apex: string) {
+async function latestProof(ctx: Pick<OperatorCtx, 'db' | 'now'>, apex: string) {
   const whole = await ctx.db
     .selectFrom('account_domain')
     .select(['account_id', 'proven_at'])

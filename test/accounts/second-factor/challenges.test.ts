@@ -7,6 +7,7 @@ import {
   createChallengeKey,
   isOwnChallenge,
 } from '../../../src/accounts/second-factor/challenges.ts'
+import { runTimer } from '../../../src/timers.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const FIVE_MINUTES_MS = 5 * 60_000
@@ -59,4 +60,16 @@ onBothEngines('a challenge that became five minutes old meanwhile is not accepte
   assert.equal(await spend(challenge, 0), false, 'it was used')
   const atOnce = await Promise.all([1, 2, 3, 4].map(() => spend(other, 0)))
   assert.deepEqual(atOnce.filter(Boolean), [true])
+})
+
+onBothEngines('a used challenge is not accepted after a sweep by a clock that is ahead', async (world) => {
+  await createChallengeKey(world.deps)
+  const here = browser(world)
+  const challenge = await make(here)
+  const spend = (ms: number) => world.deps.db.write((db) => consumeChallenge({ db, now: here.now + ms }, challenge))
+  assert.equal(await spend(0), true)
+  await runTimer(world.deps, 'spent-challenges', here.now + FIVE_MINUTES_MS + 30_000)
+  assert.equal(await spend(FIVE_MINUTES_MS - 1), false)
+  await runTimer(world.deps, 'spent-challenges', here.now + 3 * FIVE_MINUTES_MS)
+  assert.deepEqual(await world.deps.db.read.selectFrom('spent_challenge').selectAll().execute(), [])
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { acceptPassword, checkPassword, type PasswordCheck } from '../../../src/accounts/sign-in/sign-in.ts'
+import { findSessionUser, touchSession } from '../../../src/platform/access/session.ts'
 import { DUMMY_HASH, hashPassword } from '../../../src/platform/adapters/argon2.ts'
 import { localPath } from '../../../src/platform/pages/local-path.ts'
 import { SCREENS } from '../../../src/screens.ts'
@@ -363,6 +364,23 @@ onBothEngines(
     assert.equal(await isIn(client), false)
   },
   { BERTH_SESSION_DAYS: '2', BERTH_OPERATOR_IDLE_HOURS: '2' },
+)
+
+onBothEngines(
+  'a use of a session that was read before its user became an operator does not make it last longer',
+  async (world) => {
+    const { clock, db, config } = world.deps
+    const ada = await world.user('ada')
+    const client = await openSignedInClient(world, ada.id, 'ada')
+    const [, session] = [...client.cookies].find(([name]) => name.endsWith('berth_session')) ?? []
+    const read = await findSessionUser(db.read, session, clock.now())
+    await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { operator: true })
+    clock.set(clock.now() + HOUR_MS)
+    await db.write((tx) => touchSession(tx, read!, clock.now(), config.sessions))
+    clock.set(clock.now() + 2 * HOUR_MS + 60_000)
+    assert.equal(await isIn(client), false)
+  },
+  { BERTH_OPERATOR_IDLE_HOURS: '2' },
 )
 
 onBothEngines('a form is taken from a page of ours and from nowhere else', async (world) => {

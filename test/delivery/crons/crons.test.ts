@@ -1,6 +1,7 @@
 /** Cron jobs of production run at most once for each time of their schedule. docs/functions.md: Cron jobs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { leaseRuns } from '../../../src/delivery/crons/runs.ts'
 import { nextTimes, scheduleError } from '../../../src/delivery/crons/schedule.ts'
 import { runTimer } from '../../../src/timers.ts'
 import { seedProject } from '../../support/projects.ts'
@@ -139,6 +140,49 @@ onBothEngines(
     await world.call('DELETE', '/v9/projects/web')
     for (const table of ['cron_job', 'cron_run'] as const)
       assert.deepEqual(await world.deps.db.read.selectFrom(table).selectAll().execute(), [])
+    await crons.close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a time that ran before a new production does not run again after it',
+  async (world) => {
+    const crons = await openCrons(world)
+    await deploy(world.call, siteWith(EACH_MINUTE), PRODUCTION)
+    await crons.follow()
+    crons.pass()
+    const due = Math.floor(world.deps.clock.now() / MINUTE) * MINUTE
+    assert.equal((await crons.lease()).length, 1)
+    await deploy(world.call, siteWith(EACH_MINUTE), PRODUCTION)
+    // A sweep that began before the time, or whose clock is behind.
+    await runTimer(world.deps, 'cron-jobs', due - 1)
+    assert.deepEqual(await crons.lease(1), [])
+    crons.pass()
+    assert.equal((await crons.lease()).length, 1, 'the next time does')
+    await crons.close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'runs that were claimed are returned, also where the store fails at a later one',
+  async (world) => {
+    const crons = await openCrons(world)
+    await deploy(world.call, siteWith(EACH_MINUTE, { path: '/b', schedule: '* * * * *' }), PRODUCTION)
+    await crons.follow()
+    crons.pass()
+    const { deps } = world
+    let claims = 0
+    const write: typeof deps.db.write = async (work, ...more) => {
+      if (++claims > 1) throw new Error('the store is unavailable')
+      return deps.db.write(work, ...more)
+    }
+    const first = await leaseRuns({ ...deps, db: { ...deps.db, write } }, {})
+    assert.equal(first.length, 1)
+    await assert.rejects(leaseRuns({ ...deps, db: { ...deps.db, write } }, {}), /is unavailable/)
+    const paths = [...first, ...(await crons.lease())].map(({ path }) => path)
+    assert.deepEqual(paths.sort(), ['/api/job', '/b'])
     await crons.close()
   },
   SETTINGS,

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Deps } from '../../../src/context.ts'
+import { holdOutput, writeAhead } from '../../../src/delivery/deploys/output-rows.ts'
 import { collectFiles } from '../../../src/delivery/uploads/collect.ts'
 import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { addRows, takeOutput, tamper } from '../../support/states.ts'
@@ -166,3 +167,26 @@ onBothEngines(
     assert.equal(condemned_at, null)
   },
 )
+
+onBothEngines('an output that was written ahead and collected meanwhile is not taken', async (world) => {
+  const { userId } = world.credentials
+  const { deps } = world
+  const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
+  const shown = await addOutput(world, userId, '{"a":1}', ['a page'])
+  await addMany(world, userId, shown, 600)
+  await showOutput(world, id, shown)
+  const blobs = await deps.db.read.selectFrom('blob').select('sha256').execute()
+  const files = blobs.map(({ sha256 }) => sha256)
+  const output = { digest: 'of a large output', manifest: shown.manifest, files, put: [] }
+  const ctx = { deps, account: { id: userId }, now: Date.now() } as Parameters<typeof writeAhead>[0]
+  const hold = (ahead: number | undefined) =>
+    deps.db.write((db) => holdOutput({ db, deps }, userId, output, ahead), userId)
+  const lost = await writeAhead(ctx, output)
+  // The process was stopped for hours, and another instance went on.
+  await collectFiles(deps, Date.now() + 2 * 3_600_000, 1000)
+  await assert.rejects(hold(lost), /were removed while they were read/)
+  assert.deepEqual(Object.keys(await heldBy(world)).map(Number), [shown.id])
+  const ahead = await writeAhead(ctx, output)
+  assert.equal(await hold(ahead), ahead)
+  assert.equal((await heldBy(world))[ahead!], files.length)
+})

@@ -70,3 +70,15 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines(
+  'a delivery that an instance with a clock ahead has in flight is not sent once more',
+  async (world) => {
+    const hook = await register(world, 'http://127.0.0.1:9/hook', ['project.created'])
+    await seedProject(world, 'web')
+    const { id } = await take(world, world.deps.clock.now() + LEASE_MS / 2)
+    const again = await world.call.try('POST', `/v1/webhooks/${hook.id}/deliveries/${id}/replay`)
+    assert.deepEqual([again.status, again.body.error.code], [409, 'conflict'])
+  },
+  LOCAL,
+)

@@ -6,10 +6,12 @@ import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createBackup } from '../../../src/operations/backup/backup.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore.ts'
+import { cachePurgesOf, lastPurgeOf, purgeOf } from '../../../src/platform/verdict/cache-purges.ts'
 import { TIMERS } from '../../../src/timers.ts'
 import { type Client, openClient } from '../../support/clients/browser-client.ts'
 import { iterations } from '../../support/iterations.ts'
 import { newHome } from '../../support/process.ts'
+import { seedProject } from '../../support/projects.ts'
 import { signInBy, startProvider } from '../../support/servers/identity-provider.ts'
 import { onBothEngines, openWorld, type World } from '../../support/world.ts'
 
@@ -191,3 +193,38 @@ onBothEngines(
   },
   provider.settings,
 )
+
+async function purgesIn({ deps }: World, name: string) {
+  const row = deps.db.read.selectFrom('project').select('purges_json').where('name', '=', name)
+  return cachePurgesOf((await row.executeTakeFirstOrThrow()).purges_json)!
+}
+
+onBothEngines('a purge after a restore counts for pages that sites servers kept before it', async (world, t) => {
+  const names = ['purged', 'unpurged']
+  for (const name of names) await seedProject(world, name)
+  const purge = ({ as }: World, name: string, what = 'purge-all', body: object = {}) =>
+    as(world.credentials.token)('POST', `/v1/edge-cache/${what}?projectIdOrName=${name}`, body)
+  await purge(world, 'purged', 'dangerously-delete-by-tags', { tags: ['old'] })
+  const file = await backUp(world)
+  // What the backup does not have: a page made now has the number of the last of these.
+  for (const name of names) for (let count = 0; count < 5; count++) await purge(world, name)
+  const kept = await Promise.all(names.map(async (name) => lastPurgeOf(await purgesIn(world, name), 'production')))
+  assert.deepEqual(kept, [6, 5])
+  await world.stop()
+  const restored = await openRestored(t, world, file, {})
+  try {
+    for (const [at, name] of names.entries()) {
+      const page = { number: kept[at]!, tags: ['news'] }
+      const purges = await purgesIn(restored, name)
+      assert.equal(purgeOf(purges, page), 'stale', 'a purge since the backup is lost')
+      const made = { number: lastPurgeOf(purges, 'production'), tags: ['news'] }
+      assert.equal(purgeOf(purges, made), undefined)
+      await purge(restored, name, 'dangerously-delete-by-tags', { tags: ['news'] })
+      const after = await purgesIn(restored, name)
+      assert.deepEqual([purgeOf(after, page), purgeOf(after, made)], ['gone', 'gone'])
+    }
+    assert.equal(purgeOf(await purgesIn(restored, 'purged'), { number: 0, tags: ['old'] }), 'gone')
+  } finally {
+    await restored.close()
+  }
+})

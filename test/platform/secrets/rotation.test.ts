@@ -62,6 +62,17 @@ onBothEngines('a root key is retired at zero references, and only then', async (
   await everyValueOpens(world, 3)
 })
 
+onBothEngines('a rotation after one by a clock that was ahead makes its key the active one', async (world) => {
+  await fill(world, 2)
+  const { clock } = world.deps
+  clock.set(clock.now() + 3_600_000)
+  await world.operator('POST', `${KEYS}/rotate`)
+  clock.set(undefined)
+  const { activeKeyId, rewrapped } = (await world.operator('POST', `${KEYS}/rotate`)).body
+  assert.deepEqual([ring(world)[0]?.id, rewrapped], [activeKeyId, 2])
+  await everyValueOpens(world, 2)
+})
+
 for (const engine of ENGINES) {
   test(`a new key of a keyring that was handed in whole becomes active at a restart [${engine}]`, async (t) => {
     const world = await openWorld(engine)

@@ -23,6 +23,8 @@ export type TestProvider = {
   settings: Record<string, string>
   /** Its users, by `sub`. Deleting one here removes the user at the provider. */
   people: Map<string, Claims>
+  /** Paths that it answers with 503. */
+  failing: Set<string>
   /** Goes to the provider as this user, and returns the address that the browser is sent back to. */
   visit(address: string, sub: string): Promise<string>
   /** For a real browser: the address of Berth, and the user that signs in next. */
@@ -33,6 +35,7 @@ export type TestProvider = {
 /** Starts a real provider. `offline: false` omits refresh tokens; `rotates` replaces one at each use, and reuse revokes all its successors. */
 export async function startProvider({ offline = true, rotates = false } = {}): Promise<TestProvider> {
   const people = new Map<string, Claims>()
+  const failing = new Set<string>()
   let visitor = ''
   let handle: RequestListener = () => {}
   const { server, address: issuer } = await listen((request, response) => handle(request, response))
@@ -48,6 +51,7 @@ export async function startProvider({ offline = true, rotates = false } = {}): P
     return opened
   }
   handle = (request, response) => {
+    if (failing.has(request.url!)) return void response.writeHead(503).end()
     const { provider, callback } = open()
     if (!request.url!.startsWith('/interaction/')) return void callback(request, response)
     void (async () => {
@@ -65,6 +69,7 @@ export async function startProvider({ offline = true, rotates = false } = {}): P
   return {
     settings: settingsFor(issuer),
     people,
+    failing,
     async visit(address, sub) {
       visitor = sub
       return followUntilBack(address)
