@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
-import { Service } from 'kubernetes-models/v1'
+import { PersistentVolumeClaim, Service } from 'kubernetes-models/v1'
 import { root } from '../support/root.ts'
 import { documentsOf, type Json } from './recipes.ts'
 
-const KINDS = { Deployment, StatefulSet, PodDisruptionBudget, Service }
+const KINDS = { Deployment, StatefulSet, PersistentVolumeClaim, PodDisruptionBudget, Service }
 /** Where the types of a kind are. */
 const MODULES: Record<string, string> = {
   'apps/v1': 'kubernetes-models/apps/v1',
@@ -107,4 +107,15 @@ test('several pods lose one at a time, and one pod with the embedded store has n
   const budget = manifests.find(({ manifest }) => manifest.kind === 'PodDisruptionBudget')!.manifest
   assert.equal(budget.spec.maxUnavailable, 1)
   assert.deepEqual(budget.spec.selector, postgres.spec.selector)
+})
+
+test('pods that share a database see the same uploaded files, on a volume that outlives them', () => {
+  const { spec } = workloads.find(({ manifest }) => manifest.kind === 'Deployment')!.manifest
+  const [{ env, volumeMounts }] = spec.template.spec.containers
+  const place = env.find(({ name }: { name: string }) => name === 'BERTH_FILES_TO').value
+  const mount = volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === place)
+  const volume = spec.template.spec.volumes.find(({ name }: { name: string }) => name === mount.name)
+  const claims = manifests.filter(({ manifest }) => manifest.kind === 'PersistentVolumeClaim')
+  const [claim] = claims.filter(({ manifest }) => manifest.metadata.name === volume.persistentVolumeClaim.claimName)
+  assert.deepEqual(claim!.manifest.spec.accessModes, ['ReadWriteMany'])
 })
