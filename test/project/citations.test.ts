@@ -59,6 +59,18 @@ test('the page and heading of every link and citation in a page exist', () => {
   assert.deepEqual(wrong, [])
 })
 
+test('each heading of a page has an anchor of its own, and a table ends before the next sentence', () => {
+  const pages = files.filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md')
+  const wrong = pages.flatMap((path) => {
+    const prose = read(path).replace(/^(```+)[\s\S]*?^\1/gm, '')
+    const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!)
+    const twice = headings.filter((heading, at) => headings.indexOf(heading) < at)
+    const behind = [...prose.matchAll(/^\|.*\n(?=[^|\n])(.*)/gm)].map(([, sentence]) => sentence!)
+    return [...twice, ...behind].map((text) => `${path}: ${text}`)
+  })
+  assert.deepEqual(wrong, [])
+})
+
 test('every page is in the index of its folder', () => {
   const unlisted = filesBelow('docs').filter((path) => {
     const index = path.startsWith('docs/decisions/') ? 'docs/decisions/README.md' : 'docs/README.md'
