@@ -1,12 +1,13 @@
 /** The manifests hold to the published schemas of Kubernetes, say no field that these lack, and keep what the pods must not have. docs/deploying.md: Kubernetes. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
-import { PersistentVolumeClaim, Service } from 'kubernetes-models/v1'
+import { PersistentVolumeClaim, Pod, Service } from 'kubernetes-models/v1'
+import { parse } from 'yaml'
 import { root } from '../support/root.ts'
 import { documentsOf, type Json } from './recipes.ts'
 
@@ -118,4 +119,23 @@ test('pods that share a database see the same uploaded files, on a volume that o
   const claims = manifests.filter(({ manifest }) => manifest.kind === 'PersistentVolumeClaim')
   const [claim] = claims.filter(({ manifest }) => manifest.metadata.name === volume.persistentVolumeClaim.claimName)
   assert.deepEqual(claim!.manifest.spec.accessModes, ['ReadWriteMany'])
+})
+
+test('the pod of a restore is valid, and has the user, the image and the volume of the service', (t) => {
+  const page = readFileSync(join(root, 'docs/deploying.md'), 'utf8')
+  const pod = parse(/^```yaml restore\.yaml\n(.*?)^```$/ms.exec(page)![1]!)
+  new Pod(pod).validate()
+  assert.equal(typesSay(t, [pod]), '')
+  const { metadata, spec } = workloads.find(({ manifest }) => manifest.kind === 'StatefulSet')!.manifest
+  const [claim] = spec.volumeClaimTemplates
+  const of = spec.template.spec
+  assert.deepEqual(
+    pod.spec.volumes.map((volume: Json) => volume.persistentVolumeClaim.claimName),
+    [`${claim.metadata.name}-${metadata.name}-0`],
+  )
+  const [ours, theirs] = [pod.spec, of].map(({ securityContext: { runAsUser, fsGroup }, containers: [one] }: Json) => {
+    const data = one.volumeMounts.find(({ name }: { name: string }) => name === claim.metadata.name).mountPath
+    return [runAsUser, fsGroup, one.image, data]
+  })
+  assert.deepEqual(ours, theirs)
 })
