@@ -43,7 +43,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   ),
   shared_env_var: because('an account has 200: projects/shared-env/schema.ts'),
   shared_env_target: because('a shared variable is in at most two'),
-  shared_env_link: because('a shared variable has 100 projects, and an account 200 such variables'),
+  shared_env_link: because('an account has 500: projects/shared-env/schema.ts'),
   deployment_meta: because('a deployment has few fields of meta, bounded in bytes: projects/serving/validate.ts'),
   frozen_env: because(
     'a deployment has one of 512 KiB, which counts with the files of its account: delivery/builds/frozen-variables.ts',

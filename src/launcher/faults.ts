@@ -1,4 +1,4 @@
-/** What can be wrong with a function before it answers. docs/functions.md: Errors. */
+/** What can be wrong with a function before it answers. docs/functions.md: Modules and handlers. */
 
 /** TABLE errors → what its log says. */
 const FAULTS = {

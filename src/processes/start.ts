@@ -52,7 +52,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const isShown = withSites !== undefined && edge?.url !== undefined
   const sites = isShown ? siteLines(config) : []
   const places = [...(edge === undefined ? [] : [edge.line]), ...sites]
-  greet(service, config, [...places, lineOfBuilds(builds, config, edge?.url), functions.line])
+  greet(service, config, [...places, lineOfBuilds(builds, config, edge?.url), functions.line], programOf(env))
   if (edge?.url === undefined) return
   if (withSites !== undefined) beside.push(startSitesProcess(config, edge.url, env, log))
   if (builds.isBeside) beside.push(startRunnerProcess(config, edge.url, env, log))
@@ -90,7 +90,17 @@ function siteLines(config: Config): string[] {
   return config.sites.port === 0 ? [] : [`Sites are at http://${openedHost(`*.${suffixOf(config.domains)}`, config)}`]
 }
 
-function greet({ app, credentials, firstStart }: Service, config: Config, places: readonly string[]): void {
+/** How a user of this process runs a command. In a clone, `berth` is not on the path. */
+function programOf({ npm_lifecycle_event }: NodeJS.ProcessEnv): string {
+  return npm_lifecycle_event === 'start' ? 'npx berth' : 'berth'
+}
+
+function greet(
+  { app, credentials, firstStart }: Service,
+  config: Config,
+  places: readonly string[],
+  program: string,
+): void {
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataDirectory, 'credentials.json'))
   const { token } = credentials
@@ -102,12 +112,12 @@ function greet({ app, credentials, firstStart }: Service, config: Config, places
     ...places,
     '',
     ...(isShown ? firstLines(credentials, config, file) : [laterLine(credentials, config, file, firstStart)]),
-    ...welcomeLines(credentials, config.publicUrl ?? url, firstStart, isShown),
+    ...(firstStart ? welcomeLines(credentials, config.publicUrl ?? url, isShown, program) : []),
     '',
     'Create a project:',
     `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${tokenText ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     `Every operation: ${url}/docs`,
-    `To deploy with the vercel command line, run: berth link-cli${firstStart ? ' --team team' : ''}`,
+    `To deploy with the vercel command line, run: ${program} link-cli${firstStart ? ' --team team' : ''}`,
     '',
     ...warningLines(config),
   ]
@@ -127,11 +137,15 @@ function laterLine({ token }: Service['credentials'], config: Config, file: stri
 }
 
 /** The link with which the first user sets a password. It is a secret, so only a terminal shows it. */
-function welcomeLines({ welcome }: Service['credentials'], origin: string | undefined, first: boolean, shown: boolean) {
-  if (!first) return []
+function welcomeLines(
+  { welcome }: Service['credentials'],
+  origin: string | undefined,
+  shown: boolean,
+  program: string,
+): string[] {
   return shown
     ? ['', 'Open this link once to set your password:', `  ${origin}${welcome}`]
-    : ['To set your password, run: berth welcome']
+    : [`To set your password, run: ${program} welcome`]
 }
 
 /** Quotes a path as one shell word. */

@@ -112,6 +112,13 @@ test('each alert says what is wrong and what to do, asks for figures that Berth 
   }
 })
 
+test('docs/runbook.md has a row for each alert, and names no other', () => {
+  const page = readFileSync(join(root, 'docs', 'runbook.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| ((?:`Berth\w+`(?:, )?)+) \| .{20,} \|$/gm)]
+  const named = rows.flatMap(([, names]) => [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
+  assert.deepEqual(named.toSorted(), rules.map(({ alert }) => alert).toSorted())
+})
+
 test('the rules and the scrape configuration are valid', { skip }, (t) => {
   promtool('check', 'rules', rulesFile)
   const folder = newFolder(t)

@@ -1,16 +1,17 @@
 /** The manifests hold to the published schemas of Kubernetes, say no field that these lack, and keep what the pods must not have. docs/deploying.md: Kubernetes. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
-import { Service } from 'kubernetes-models/v1'
+import { PersistentVolumeClaim, Pod, Service } from 'kubernetes-models/v1'
+import { parse } from 'yaml'
 import { root } from '../support/root.ts'
 import { documentsOf, type Json } from './recipes.ts'
 
-const KINDS = { Deployment, StatefulSet, PodDisruptionBudget, Service }
+const KINDS = { Deployment, StatefulSet, PersistentVolumeClaim, PodDisruptionBudget, Service }
 /** Where the types of a kind are. */
 const MODULES: Record<string, string> = {
   'apps/v1': 'kubernetes-models/apps/v1',
@@ -107,4 +108,34 @@ test('several pods lose one at a time, and one pod with the embedded store has n
   const budget = manifests.find(({ manifest }) => manifest.kind === 'PodDisruptionBudget')!.manifest
   assert.equal(budget.spec.maxUnavailable, 1)
   assert.deepEqual(budget.spec.selector, postgres.spec.selector)
+})
+
+test('pods that share a database see the same uploaded files, on a volume that outlives them', () => {
+  const { spec } = workloads.find(({ manifest }) => manifest.kind === 'Deployment')!.manifest
+  const [{ env, volumeMounts }] = spec.template.spec.containers
+  const place = env.find(({ name }: { name: string }) => name === 'BERTH_FILES_TO').value
+  const mount = volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === place)
+  const volume = spec.template.spec.volumes.find(({ name }: { name: string }) => name === mount.name)
+  const claims = manifests.filter(({ manifest }) => manifest.kind === 'PersistentVolumeClaim')
+  const [claim] = claims.filter(({ manifest }) => manifest.metadata.name === volume.persistentVolumeClaim.claimName)
+  assert.deepEqual(claim!.manifest.spec.accessModes, ['ReadWriteMany'])
+})
+
+test('the pod of a restore is valid, and has the user, the image and the volume of the service', (t) => {
+  const page = readFileSync(join(root, 'docs/deploying.md'), 'utf8')
+  const pod = parse(/^```yaml restore\.yaml\n(.*?)^```$/ms.exec(page)![1]!)
+  new Pod(pod).validate()
+  assert.equal(typesSay(t, [pod]), '')
+  const { metadata, spec } = workloads.find(({ manifest }) => manifest.kind === 'StatefulSet')!.manifest
+  const [claim] = spec.volumeClaimTemplates
+  const of = spec.template.spec
+  assert.deepEqual(
+    pod.spec.volumes.map((volume: Json) => volume.persistentVolumeClaim.claimName),
+    [`${claim.metadata.name}-${metadata.name}-0`],
+  )
+  const [ours, theirs] = [pod.spec, of].map(({ securityContext: { runAsUser, fsGroup }, containers: [one] }: Json) => {
+    const data = one.volumeMounts.find(({ name }: { name: string }) => name === claim.metadata.name).mountPath
+    return [runAsUser, fsGroup, one.image, data]
+  })
+  assert.deepEqual(ours, theirs)
 })

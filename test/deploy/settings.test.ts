@@ -1,6 +1,7 @@
 /** Each variable that a recipe of deploy/ sets is a setting, and Berth takes what it is set to. docs/deploying.md. */
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import type { Setting } from '../../src/platform/settings/types.ts'
@@ -9,8 +10,8 @@ import { root } from '../support/root.ts'
 import { containerOf, documentsOf, unitOf } from './recipes.ts'
 
 const secrets = Object.entries<Setting>(SETTINGS).flatMap(([name, { secret }]) => (secret ? [name] : []))
-/** What the allocator and systemd read. */
-const OF_OTHERS = /^(MALLOC_ARENA_MAX|MALLOC_MMAP_THRESHOLD_|CREDENTIALS_DIRECTORY)$/
+/** What the allocator, systemd and npm read. */
+const OF_OTHERS = /^(MALLOC_ARENA_MAX|MALLOC_MMAP_THRESHOLD_|CREDENTIALS_DIRECTORY|npm_config_cache)$/
 
 const UNITS = ['deploy/berth.service', 'deploy/berth-sites.service', 'deploy/berth-runner.service']
 
@@ -53,6 +54,29 @@ test('each variable of a recipe is a setting, no secret is written down, and Ber
     assert.deepEqual(readConfig(env).unknownSettings, [], file)
   }
 })
+
+test('what docs/deploying.md sets in units is taken as it is written', () => {
+  const page = readFileSync(join(root, 'docs/deploying.md'), 'utf8')
+  const units = page.matchAll(/^ *\[Service\]\n((?: *\w+=.*\n)+)/gm)
+  const blocks = [...units].map(([, lines]) => [...lines!.matchAll(/^ *Environment=(.*)$/gm)].flatMap(pairsOf))
+  assert.ok(blocks.length >= 4)
+  for (const pairs of blocks) {
+    assert.ok(pairs.length > 0)
+    assert.deepEqual(readConfig(Object.fromEntries(pairs)).unknownSettings, [])
+  }
+})
+
+test('no page or recipe asks the listener for proxies by https, which it does not speak', () => {
+  const files = ['README.md', ...globSync(['docs/*.md', 'deploy/**/*.{service,yaml}'], { cwd: root })]
+  const wrong = files.filter((file) =>
+    /BERTH_(RUNNER_URL|SITES_CONTROL_PLANE)=https/.test(readFileSync(join(root, file), 'utf8')),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+function pairsOf([, text]: RegExpExecArray | RegExpMatchArray): [name: string, value: string][] {
+  return text!.split(' ').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])
+}
 
 const credentialsOf = (unit: string) =>
   unitOf(unit).flatMap(([name, text]) => (name === 'LoadCredential' ? [text] : []))

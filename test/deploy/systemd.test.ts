@@ -58,6 +58,14 @@ for (const [unit, { word, most, lines }] of Object.entries(UNITS)) {
   })
 }
 
+for (const unit of ['berth-runner', 'berth-sites'])
+  test(`npm, which ${unit} runs, has its cache in the directory that the unit may write`, () => {
+    const lines = unitOf(`deploy/${unit}.service`)
+    const variables = lines.flatMap(([name, text]) => (name === 'Environment' ? text.split(' ') : []))
+    const [, directory] = lines.find(([name]) => name === 'CacheDirectory')!
+    assert.ok(variables.includes(`npm_config_cache=%C/${directory}/npm`), variables.join())
+  })
+
 for (const unit of ['berth-runner.service', 'berth-sites.service'])
   test(`${unit} sets nothing that keeps a sandbox from starting, and gives it control groups`, () => {
     const said = Object.fromEntries(unitOf(`deploy/${unit}`))

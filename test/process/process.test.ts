@@ -50,6 +50,12 @@ processOnBothEngines(
   },
 )
 
+test('under `npm start` the greeting names commands as a clone has them', async (t) => {
+  const running = await startService(t, await newHome(t, 'sqlite'), { npm_lifecycle_event: 'start' })
+  assert.match(running.out(), /^To set your password, run: npx berth welcome$/m)
+  assert.match(running.out(), /^To deploy .* run: npx berth link-cli --team team$/m)
+})
+
 test('an operator token from the settings is neither printed nor written', async (t) => {
   const home = await newHome(t, 'sqlite')
   const BERTH_OPERATOR_TOKEN = 'operator-token-from-the-settings'

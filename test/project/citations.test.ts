@@ -35,16 +35,22 @@ test('a citation in code names a page of this repository and a section that is t
   assert.deepEqual(wrong, [])
 })
 
-test('every page that a program names exists', () => {
+test('every page that a program names exists, and has the section that it names', () => {
   const code = files.filter((path) => !path.endsWith('.md'))
-  const named = code.flatMap((path) =>
-    [...read(path).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => `${path}: ${page}`),
-  )
-  assert.deepEqual(
-    named.filter((at) => !existsSync(join(root, at.split(': ')[1]!))),
-    [],
-  )
+  const wrong = code.flatMap((path) => {
+    // Tests name sections that are not there, on purpose.
+    const sectionOf = (said = '') => (path.startsWith('test/') ? '' : said)
+    return [...read(path).matchAll(/\b(docs\/[\w/-]+\.md)\b(?:[,:] ([A-Z][\w -]*))?/g)]
+      .filter(([, page, said]) => !existsSync(join(root, page!)) || !hasSection(page!, sectionOf(said)))
+      .map(([named]) => `${path}: ${named}`)
+  })
+  assert.deepEqual(wrong, [])
 })
+
+/** A sentence may go on behind the name. */
+function hasSection(page: string, named: string): boolean {
+  return named === '' || pageOf(page).sections.some((name) => named.startsWith(name) || name.startsWith(named))
+}
 
 test('the page and heading of every link and citation in a page exist', () => {
   const wrong = files
@@ -56,6 +62,18 @@ test('the page and heading of every link and citation in a page exist', () => {
         ...wrongCitations(path, prose.replace(/\[[^\]]*\]\([^)]*\)/g, '')),
       ]
     })
+  assert.deepEqual(wrong, [])
+})
+
+test('each heading of a page has an anchor of its own, and a table ends before the next sentence', () => {
+  const pages = files.filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md')
+  const wrong = pages.flatMap((path) => {
+    const prose = read(path).replace(/^(```+)[\s\S]*?^\1/gm, '')
+    const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!)
+    const twice = headings.filter((heading, at) => headings.indexOf(heading) < at)
+    const behind = [...prose.matchAll(/^\|.*\n(?=[^|\n])(.*)/gm)].map(([, sentence]) => sentence!)
+    return [...twice, ...behind].map((text) => `${path}: ${text}`)
+  })
   assert.deepEqual(wrong, [])
 })
 

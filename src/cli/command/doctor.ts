@@ -71,7 +71,11 @@ async function deploy(config: Config, name: string, progress: ProgressBar): Prom
 
 function failureOf({ readyState, errorCode, errorMessage }: Deployment): Finding {
   const wrong = (found: string, advice: string): Finding => ({ about, is: 'wrong', found, advice })
-  if (readyState === 'QUEUED') return wrong('no runner took it within two minutes', 'berth runner list; docs/runner.md')
+  if (readyState === 'QUEUED')
+    return wrong(
+      'no runner took it within two minutes',
+      'berth runner list shows whether one asks, or all are busy; docs/runner.md',
+    )
   if (errorCode === undefined) return wrong(`it is ${readyState} after 20 minutes`, 'the log of the runner says more')
   return wrong(`it failed with ${errorCode}: ${errorMessage}`, 'docs/building.md, Errors; the log of the runner')
 }

@@ -141,7 +141,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     name: 'team delete',
     summary: 'Delete a team permanently',
     arguments: [teamId],
-    options: { force },
+    options: { force: { description: 'also with projects' } },
     example: 'berth team delete acme --force',
   },
   {

@@ -20,12 +20,16 @@ const Covers = OneOf(
   'all_except_custom_domains',
 )
 
-/** Start of a list. `all`: replaces all facts. `reset`: replaces newer facts too, because the database was restored. */
+/**
+ * Start of a list. `all`: replaces all facts. `reset`: replaces newer facts too, because the database was restored. `suffix`: under which Berth gives
+ * addresses; missing where none is set, and from older control planes.
+ */
 const HeadLine = Type.Object({
   kind: Type.Literal('head'),
   protocol: Type.Integer(),
   all: Type.Boolean(),
   reset: Type.Optional(Type.Boolean()),
+  suffix: Type.Optional(Type.String({ maxLength: 253 })),
 })
 
 /** A claimed name. `domain`: the verified domain among its claims. */
@@ -111,13 +115,14 @@ const HostFacts = Type.Object({
   project: ProjectLine,
 })
 
+export type HeadLine = Static<typeof HeadLine>
 export type NameLine = Static<typeof NameLine>
 export type DeploymentLine = Static<typeof DeploymentLine>
 export type ProjectLine = Static<typeof ProjectLine>
 export type GoneLine = Static<typeof GoneLine>
 export type HostFacts = Static<typeof HostFacts>
 export type FactLine = NameLine | DeploymentLine | ProjectLine | GoneLine
-export type SnapshotLine = FactLine | Static<typeof HeadLine> | Static<typeof EndLine>
+export type SnapshotLine = FactLine | HeadLine | Static<typeof EndLine>
 
 /** Invalid input. The message is for users. */
 export class BadSnapshot extends Error {}

@@ -128,7 +128,7 @@ async function checkKeyring(config: Config): Promise<Finding[]> {
   const proof = await withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
   const troubles = proof === undefined ? [] : describeKeyProblems(proof)
   if (troubles.length > 0)
-    return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, At rest' }))
+    return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, The keyring' }))
   const fits = proof === undefined ? '' : `, and they fit the database (${pluralize(proof.opened, 'value')} decrypted)`
   return [{ about, is: 'well', found: `${ring.place} has ${pluralize(ring.ids().length, 'root key')}${fits}` }]
 }

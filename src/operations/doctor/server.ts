@@ -18,7 +18,7 @@ export async function checkServer({ database, pool }: Config): Promise<Finding[]
         is: fatal ? 'wrong' : 'worry',
         found: `${version} does not support ${need}: ${why}`,
         advice: fatal
-          ? 'do not run Berth over it (docs/scaling.md, Over a distributed engine)'
+          ? 'do not run Berth over it (docs/scaling.md, Distributed SQL)'
           : 'the edge polls every 2 s instead; pgbouncer in transaction mode is a usual cause (docs/scaling.md)',
       }),
     )

@@ -9,7 +9,13 @@ import type { Deps } from '../../context.ts'
 import { CRON_LEASE_PATH, CRON_RESULT_PATH } from '../../delivery/protocol/cron-channel.ts'
 import { LOGS_PATH } from '../../delivery/protocol/log-report.ts'
 import { PURGE_PATH } from '../../delivery/protocol/purge-channel.ts'
-import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '../../delivery/protocol/snapshot.ts'
+import {
+  deploymentLine,
+  type HeadLine,
+  type HostFacts,
+  projectLine,
+  SNAPSHOT_PROTOCOL,
+} from '../../delivery/protocol/snapshot.ts'
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
@@ -48,6 +54,8 @@ export type SitesChannel = {
 
 type State = {
   followed: SyncedHosts
+  /** The platform suffix, which sites servers need to keep the cookies of sites apart. */
+  suffix: string | undefined
   store: string
   instance: string
   wholes: ReturnType<typeof createSemaphore>
@@ -69,6 +77,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
   const files = openSiteFiles(deps)
   const state: State = {
     followed,
+    suffix: deps.config.domains.platformSuffix,
     store: await nameOfStore(deps),
     instance: randomText(8),
     wholes: createSemaphore({ slots: WHOLES }),
@@ -105,10 +114,15 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
   }
 }
 
-/** Identity of this database: readers of another one need a snapshot. */
-async function nameOfStore({ db }: Deps): Promise<string> {
+/** Identity of this database and its suffix: readers of another one need a snapshot. */
+async function nameOfStore({ db, config }: Deps): Promise<string> {
   const fact = db.read.selectFrom('fact').select('value').where('name', '=', 'bootstrapped')
-  return fingerprint((await fact.executeTakeFirst())?.value ?? '').slice(0, 8)
+  const identity = [(await fact.executeTakeFirst())?.value ?? '', config.domains.platformSuffix ?? ''].join(' ').trim()
+  return fingerprint(identity).slice(0, 8)
+}
+
+function headOf({ suffix }: State, of: Pick<HeadLine, 'all' | 'reset'>): HeadLine {
+  return { kind: 'head', protocol: SNAPSHOT_PROTOCOL, ...of, ...(suffix !== undefined && { suffix }) }
 }
 
 async function answerSnapshot(
@@ -129,7 +143,7 @@ async function answerSnapshot(
   const lines = page.keys.flatMap((key) => [...linesOf(hosts, key)])
   const more = page.place.sequence < changes.place().sequence
   const end = { kind: 'end', version: versionOf(state, page.place), lines: lines.length, more } as const
-  const all = [{ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: false } as const, ...lines, end]
+  const all = [headOf(state, { all: false }), ...lines, end]
   return { status: 200, headers: { ...LINES }, body: all.map(textOf).join('') }
 }
 
@@ -171,7 +185,7 @@ async function sendAll(state: State, response: ServerResponse, reset: boolean): 
 async function* whole(state: State, reset: boolean): AsyncGenerator<Buffer> {
   const version = versionOf(state, state.followed.changes.place())
   const count = { lines: 0 }
-  yield Buffer.from(textOf({ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true, ...(reset && { reset }) }))
+  yield Buffer.from(textOf(headOf(state, { all: true, ...(reset && { reset }) })))
   yield* allLines(state.followed.hosts(), count)
   yield Buffer.from(textOf({ kind: 'end', version, lines: count.lines, more: true }))
 }

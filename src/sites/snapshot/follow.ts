@@ -33,12 +33,14 @@ export type Follower = {
   hosts(): HostIndex
   /** Undefined before the first snapshot. */
   version(): string | undefined
+  /** The platform suffix of the control plane; undefined without one, and before the first snapshot. */
+  suffix(): string | undefined
   /** How long the control plane has been unreachable: 0 while it responds, infinite before the first snapshot. */
   staleMs(): number
   stop(): Promise<void>
 }
 
-type Known = { index: SiteIndex; version: string | undefined }
+type Known = { index: SiteIndex; version: string | undefined; suffix: string | undefined }
 type State = FollowOptions & {
   file: SnapshotFile
   known: Known
@@ -56,7 +58,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   const loaded = await file.load().catch((error) => {
     options.log.warn({ err: error }, 'cannot read the stored snapshot; requesting a full one from the control plane')
   })
-  const known: Known = loaded ?? { index: createSiteIndex(), version: undefined }
+  const known: Known = loaded ?? { index: createSiteIndex(), version: undefined, suffix: undefined }
   const heardAt = loaded?.savedAt ?? Number.NEGATIVE_INFINITY
   // No response yet: loaded facts may be old.
   const state: State = { ...options, file, known, fresh: undefined, unsaved: [], failures: 1, heardAt }
@@ -65,6 +67,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   return {
     hosts: () => state.known.index.hosts,
     version: () => state.known.version,
+    suffix: () => state.known.suffix,
     staleMs: () => (state.failures === 0 ? 0 : Math.max(0, Date.now() - state.heardAt)),
     async stop() {
       stop.abort()
@@ -109,13 +112,13 @@ function pauseMs(failures: number): number {
 async function ask(state: State, stopping: AbortSignal): Promise<void> {
   const began = performance.now()
   const since = (state.fresh ?? state.known).version
-  let all: SiteIndex | undefined
+  let all: Omit<Known, 'version'> | undefined
   let isReset = false
   const lines: FactLine[] = []
   const end = await state.controlPlane.snapshot(since, state.fresh === undefined ? WAIT_S : 0, stopping, (head) => {
     if (!head.all) return (some) => lines.push(...some)
     const index = createSiteIndex()
-    all = index
+    all = { index, suffix: head.suffix }
     isReset = head.reset === true
     return (some) => some.forEach(index.apply)
   })
@@ -127,7 +130,7 @@ async function ask(state: State, stopping: AbortSignal): Promise<void> {
     throw new Error(
       `the control plane knows version ${end.version}, which is older than ${since}: it has not read the newest changes`,
     )
-  if (all !== undefined) state.fresh = { index: all, version: end.version }
+  if (all !== undefined) state.fresh = { ...all, version: end.version }
   else take(state, lines, end)
   if (!end.more) publish(state)
 }
@@ -156,7 +159,7 @@ async function save(state: State): Promise<void> {
   if (unsaved.length === 0 || known.version === undefined) return
   state.unsaved = []
   try {
-    if (unsaved === 'all' || file.needsReplacing()) await file.replace(known.index.lines(), known.version)
+    if (unsaved === 'all' || file.needsReplacing()) await file.replace(known.index.lines(), known.version, known.suffix)
     else for (const { lines, version } of unsaved) await file.append(lines, version)
   } catch (error) {
     state.log.warn({ err: error }, 'cannot store the snapshot on disk')

@@ -19,6 +19,8 @@ export type KnownHosts = {
   findDeployment(id: string, address: string): Promise<HostEntry | 'none' | 'unavailable'>
   /** The snapshot version; undefined before the first snapshot. */
   version(): string | undefined
+  /** The platform suffix of the control plane, if it has one. */
+  suffix(): string | undefined
   /** How long the control plane has been unreachable: 0 while it responds, infinite before the first snapshot. */
   staleMs(): number
   stop(): Promise<void>
@@ -55,6 +57,7 @@ export async function openKnownHosts({ origin, token, folder, log, onLines }: Kn
     find: (host, address) => find(follower.hosts, ownUrls, host, address),
     findDeployment: (id, address) => ownUrls.find(BY_ID + id, address),
     version: follower.version,
+    suffix: follower.suffix,
     staleMs: follower.staleMs,
     async stop() {
       await follower.stop()

@@ -23,7 +23,7 @@ const PIECE = 64 * 1024
 const MIN_COMPACTED = 1024 ** 2
 
 /** `savedAt`: time of the last write in ms. */
-type Loaded = { index: SiteIndex; version: string; savedAt: number }
+type Loaded = { index: SiteIndex; version: string; suffix: string | undefined; savedAt: number }
 
 export type SnapshotFile = {
   /** Loads the file. Returns undefined if it is missing or unreadable. Call it once, before any write. */
@@ -33,7 +33,7 @@ export type SnapshotFile = {
   /** Returns whether to rewrite the file: too many changes, or the last append failed. */
   needsReplacing(): boolean
   /** Replaces the file atomically. Throws disk errors and keeps the former file. */
-  replace(lines: Iterable<FactLine>, version: string): Promise<void>
+  replace(lines: Iterable<FactLine>, version: string, suffix?: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export function openSnapshotFile(directory: string): SnapshotFile {
       handle = await open(file, 'r+')
       await handle.truncate(length)
       isBroken = false
-      return { index: read.index, version: read.version, savedAt }
+      return { index: read.index, version: read.version, suffix: read.suffix, savedAt }
     },
     async append(lines, version) {
       const bytes = Buffer.from([...lines, endOf(lines.length, version)].map(textOf).join(''))
@@ -76,8 +76,8 @@ export function openSnapshotFile(directory: string): SnapshotFile {
       isBroken = false
       length += bytes.length
     },
-    async replace(lines, version) {
-      await writeStreamAtomically(file, piecesOf(lines, version))
+    async replace(lines, version, suffix) {
+      await writeStreamAtomically(file, piecesOf(lines, version, suffix))
       await close()
       isBroken = true
       handle = await open(file, 'r+')
@@ -88,8 +88,8 @@ export function openSnapshotFile(directory: string): SnapshotFile {
   }
 }
 
-function* piecesOf(lines: Iterable<FactLine>, version: string): Generator<Buffer> {
-  let text = textOf({ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true })
+function* piecesOf(lines: Iterable<FactLine>, version: string, suffix: string | undefined): Generator<Buffer> {
+  let text = textOf({ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true, ...(suffix !== undefined && { suffix }) })
   let count = 0
   for (const line of lines) {
     text += textOf(line)
@@ -109,19 +109,19 @@ function endOf(lines: number, version: string): SnapshotLine {
   return { kind: 'end', version, lines, more: false }
 }
 
-type Read = { index: SiteIndex; version: string; length: number; whole: number }
+type Read = { index: SiteIndex; version: string; suffix: string | undefined; length: number; whole: number }
 
 /** Reads up to the last complete list; undefined if the first one is incomplete. Throws disk errors. */
 async function readSnapshot(file: string): Promise<Read | undefined> {
   const index = createSiteIndex()
-  const read: Read = { index, version: '', length: 0, whole: 0 }
+  const read: Read = { index, version: '', suffix: undefined, length: 0, whole: 0 }
   let facts: FactLine[] = []
   try {
     for await (const texts of textLines(createReadStream(file))) {
       for (const { text, end } of texts) {
         const line = readLine(text)
         if ((line.kind === 'head') !== (read.length === 0)) return complete(read)
-        if (line.kind === 'head') read.length = end
+        if (line.kind === 'head') Object.assign(read, { suffix: line.suffix, length: end })
         else if (line.kind !== 'end') facts.push(line)
         else {
           if (line.lines !== facts.length) return complete(read)

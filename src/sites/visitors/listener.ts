@@ -11,7 +11,6 @@ import { boundConnections } from '../../platform/server/connections.ts'
 import { drainServer } from '../../platform/server/graceful-shutdown.ts'
 import { HTTP_LIMITS } from '../../platform/server/http-limits.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
-import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
 import { isTlsError, readPair, secureOptions, watchCertificate } from '../../platform/tls/tls.ts'
 import { createUnnamedProxies, watchProxies } from '../../platform/tls/unnamed-proxies.ts'
 import { READERS } from '../../readers.ts'
@@ -33,12 +32,18 @@ export type Listener = {
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_MS = 60_000
 
-/** Opens the listener: plain HTTP and TLS on one port on a local machine, otherwise as configured. Throws BadSetting. */
-export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>, answer: Answering): Listener {
+/**
+ * Opens the listener: plain HTTP and TLS on one port on a local machine, otherwise as configured. `suffix`: the domain that sites share. Throws
+ * BadSetting.
+ */
+export function openListener(
+  deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>,
+  suffix: () => string,
+  answer: Answering,
+): Listener {
   const { config, log } = deps
   const server = openServer(deps)
   const nextId = createRequestIds()
-  const suffix = config.domains.platformSuffix ?? LAPTOP_SUFFIX
   const isTold = log.isLevelEnabled('debug')
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     waitsForContinue(request)
@@ -47,7 +52,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('request', (request: IncomingMessage, response: CountedResponse) => {
     keepOwnCookies(response)
-    keepCookiesApart(response, suffix)
+    keepCookiesApart(response, suffix())
     if (deps.shutdownSignal.aborted) response.setHeader('connection', 'close')
     if (isTold) tellOf(log, request, response)
     void answer(request, response)

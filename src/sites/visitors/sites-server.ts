@@ -10,6 +10,7 @@ import { createDirectory } from '../../platform/adapters/directory.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { openEgress } from '../../platform/adapters/egress.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
+import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
 import { type ContentCache, type FetchContent, openContentCache } from '../content/content-cache.ts'
 import { startCrons } from '../crons/cron-runs.ts'
 import { openDataCache } from '../data-cache/data-cache.ts'
@@ -75,7 +76,9 @@ export async function openSitesServer(
   })
   const used = { known, admission, sites: createSites(cache), cache, pool, functions, prerenders, data, pictures }
   const parts = { ...used, forwarding: openForwarding(egress, log), usage, connections: config.connections, log }
-  const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
+  // That of the control plane, which gives the addresses: a setting that this machine lacks would let sites share cookies.
+  const suffix = () => known.suffix() ?? config.domains.platformSuffix ?? LAPTOP_SUFFIX
+  const listener = openListener({ config, log, shutdownSignal: stop.signal }, suffix, (request, response) =>
     answerVisitor(parts, request, response),
   )
   const stopCrons =

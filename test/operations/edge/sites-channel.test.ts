@@ -205,6 +205,22 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a list says the suffix that sites share, and all is sent once it is another one',
+  async (world) => {
+    const { config } = world.deps
+    const one = await openInstance(world)
+    assert.match((await one.ask(SNAPSHOT)).text, /^\{"kind":"head",[^}]*"suffix":"apps\.example\.net"\}\n/)
+    const { version } = (await one.snapshot())!
+    await one.close()
+    const domains = { ...config.domains, platformSuffix: 'sites.example.net' }
+    const other = await openInstance({ ...world, deps: { ...world.deps, config: { ...config, domains } } })
+    assert.equal((await other.snapshot(version))!.all, true)
+    await other.close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'sites servers can look up a deployment by the host of its own url, with and without a port, but not by a domain',
   async (world) => {
     const web = await seedWebProject(world)

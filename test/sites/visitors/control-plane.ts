@@ -37,6 +37,8 @@ export type Offered = {
   manifest?: string
   /** The variables of functions. */
   env?: Record<string, string>
+  /** The platform suffix, as the head of each list says it. */
+  suffix?: string
 }
 
 /** `crons`: the runs of the next lease. `purges`: by functions; what they make is in no line of the snapshot. */
@@ -68,15 +70,15 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
     project('p1', protection === undefined ? {} : { protection }),
   ]
   const end = { kind: 'end', version: 'abcdefgh.1.abcdefgh.1', lines: lines.length, more: false }
-  const all = [{ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true }, ...lines, end]
+  const head = { kind: 'head', protocol: SNAPSHOT_PROTOCOL, ...(offered.suffix && { suffix: offered.suffix }) }
+  const all = [{ ...head, all: true }, ...lines, end]
   const changes: string[] = []
   let changed = 1
   const asked: string[] = []
   const usage: UsageLine[] = []
   const change = (some: FactLine[]) => {
-    const head = { kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: false }
     const last = { ...end, version: `abcdefgh.1.abcdefgh.${++changed}`, lines: some.length }
-    changes.push([head, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
+    changes.push([{ ...head, all: false }, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
   const told: Pick<ControlPlane, 'lines' | 'crons' | 'leases' | 'results' | 'purges'> = {
     ...{ lines: [], crons: [], leases: [], results: [], purges: [] },

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readOwnCookie, withoutOwnCookies, withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
+import { eventually } from '../../support/eventually.ts'
 import { assertWithin } from '../../support/time-limits.ts'
-import { SITE } from './control-plane.ts'
-import { showSite } from './servers.ts'
+import { openControlPlane, SITE } from './control-plane.ts'
+import { openSitesServers, type Site, showSite } from './servers.ts'
 
 const SUFFIX = { BERTH_PLATFORM_SUFFIX: 'apps.example' }
 
@@ -25,6 +26,23 @@ test('a transform sets no cookie for the sites of others, however it spells the 
     const { status, headers } = await visit(SITE, '/')
     assert.deepEqual([status, headers['set-cookie']], [200, ['a=1; Secure']])
   }
+})
+
+test('the suffix is that of the control plane where this machine has no setting, also while it is unavailable', async (t) => {
+  const headers = { 'set-cookie': 'a=1; Domain=apps.example; Secure' }
+  const offered = {
+    config: { routes: [{ src: '/', headers, continue: true }] },
+    contents: { 'static/index.html': 'x' },
+  }
+  const cookies = async ({ visit }: Pick<Site, 'visit'>) => (await visit(SITE, '/')).headers['set-cookie']
+  assert.deepEqual(await cookies(await showSite(t, offered)), [headers['set-cookie']])
+  const control = await openControlPlane(t, { ...offered, suffix: 'apps.example' })
+  const servers = openSitesServers(t)
+  const first = await servers.start(control.origin)
+  await eventually(async () => (await first.visit(SITE, '/')).status === 200)
+  assert.deepEqual(await cookies(first), ['a=1; Secure'])
+  await first.stop()
+  assert.deepEqual(await cookies(await servers.start('http://127.0.0.1:1')), ['a=1; Secure'])
 })
 
 test('transforms that cost too much for a response are 508, and others are answered', async (t) => {

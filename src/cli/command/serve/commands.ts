@@ -28,7 +28,7 @@ export const serveCommands: readonly Command[] = [
     summary: 'Run a runner, which builds deployments from source in sandboxes',
     details:
       'It has no database: it requests builds from the control plane at BERTH_RUNNER_URL, with BERTH_RUNNER_TOKEN as there. A first signal lets running builds end, a second one ends them.',
-    example: 'BERTH_RUNNER_TOKEN=… BERTH_RUNNER_URL=https://berth.example.com:3001 berth runner',
+    example: 'BERTH_RUNNER_TOKEN=… BERTH_RUNNER_URL=http://10.0.0.1:3001 berth runner',
     load: async () => (await import('./serve.ts')).runnerCommand,
   },
 ]
