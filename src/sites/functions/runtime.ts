@@ -109,7 +109,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
 function lineWriter(lines: FunctionLog, log: Logger) {
   const isTold = log.isLevelEnabled('debug')
   return (spec: FunctionSpec, line: FunctionLine, mask = (text: string) => text) => {
-    lines.write(spec.deploymentId, line, mask)
+    lines.write(spec, line, mask)
     const of = { deployment: spec.deploymentId, function: spec.bundle.name }
     if (isTold) log.debug({ ...of, ...line, text: mask(line.text) }, 'a function wrote a line')
   }
