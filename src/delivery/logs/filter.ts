@@ -6,6 +6,8 @@ export type Filter = (fields: Fields) => boolean
 
 const MAX_TOKENS = 200
 const MAX_DEPTH = 20
+/** Of a word. The search of the engine for a longer one can take as many steps as word and line have characters, multiplied. */
+export const MAX_WORD = 250
 const TOKEN = /\s*(>=|<=|[():<>]|"(?:[^"\\]|\\.)*"|[^\s():<>"]+)/y
 
 class BadFilter extends Error {}
@@ -109,6 +111,7 @@ function textOf(token: string): string {
 /** A message has the text somewhere; another field is equal to it, or matches its stars. Case does not count. */
 function holds(field: string, value: string): Filter {
   const wanted = value.toLowerCase()
+  if (wanted.length > MAX_WORD) throw new BadFilter(`a word has more than ${MAX_WORD} characters`)
   const pieces = wanted.split('*')
   return (fields) => {
     const own = String(fields[field] ?? '').toLowerCase()

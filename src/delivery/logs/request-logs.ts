@@ -6,6 +6,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { Timestamp } from '../../platform/schema/fields.ts'
 import { findDeployment } from '../../projects/deployments/deployments.ts'
 import { LOG_LEVELS } from '../protocol/log-report.ts'
+import { MAX_WORD } from './filter.ts'
 import { type FoundLine, readLines } from './read-lines.ts'
 import { acceptsOf } from './runtime-logs.ts'
 import { LOG_BUDGET } from './store-lines.ts'
@@ -25,7 +26,7 @@ export const RequestLogsQuery = Type.Object({
   endDate: Type.Optional(Timestamp),
   level: Type.Optional(Type.String({ maxLength: 100, description: 'levels, with commas between them' })),
   statusCode: Type.Optional(Type.String({ maxLength: 10, description: 'such as `404` or `5xx`' })),
-  search: Text,
+  search: Type.Optional(Type.String({ maxLength: MAX_WORD })),
   requestId: Text,
   environment: Type.Optional(Type.String({ maxLength: 100, description: '`production` or `preview`' })),
   branch: Text,

@@ -5,6 +5,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { CommaSeparated, OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import type { DeploymentWithProject } from '../../projects/deployments/deployments.ts'
 import { LOG_LEVELS } from '../protocol/log-report.ts'
+import { MAX_WORD } from './filter.ts'
 import { type FoundLine, readLines } from './read-lines.ts'
 import { LOG_BUDGET } from './store-lines.ts'
 
@@ -18,7 +19,7 @@ export const RuntimeLogsQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LINES, description: '100 when not given' })),
   level: Type.Optional(CommaSeparated(OneOf(...LOG_LEVELS), 'lines of these levels')),
   statusCode: Type.Optional(Type.String({ pattern: '^[1-5](?:[0-9]{2}|xx)$', description: 'such as `404` or `5xx`' })),
-  search: Type.Optional(Type.String({ maxLength: 300, description: 'lines whose text or path has this' })),
+  search: Type.Optional(Type.String({ maxLength: MAX_WORD, description: 'lines whose text or path has this' })),
 })
 export type RuntimeLogsQuery = Static<typeof RuntimeLogsQuery>
 
@@ -63,7 +64,8 @@ type Wanted = {
 
 /** Which lines have a level, a status and a text. */
 export function acceptsOf({ level, statusCode, search }: Wanted) {
-  const words = search?.toLowerCase()
+  // A few letters are two in lower case.
+  const words = search?.toLowerCase().slice(0, MAX_WORD)
   return (line: Pick<FoundLine, 'level' | 'status' | 'text' | 'path'>): boolean =>
     (level === undefined || level.includes(line.level)) &&
     (statusCode === undefined || hasStatus(line.status, statusCode)) &&

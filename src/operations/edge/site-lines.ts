@@ -8,39 +8,55 @@ import {
   projectLine,
   type SnapshotLine,
 } from '../../delivery/protocol/snapshot.ts'
-import type { DeploymentRecord } from '../../platform/verdict/facts.ts'
+import type { DeploymentRecord, NameRecord } from '../../platform/verdict/facts.ts'
 import type { HostIndex, Known } from '../../platform/verdict/hosts.ts'
 
 /** Facts written or compared before yielding to proxies. */
 const SLICE = 250
 
-/** Yields the facts for a key of `edge_change`, with the targets of a name, which the reader may not have. */
-export function* linesOf({ facts }: HostIndex, key: string): Generator<FactLine> {
-  const [kind, id] = split(key)
-  if (kind === 'deployment') yield lineOfDeployment(facts, id)
-  else if (kind === 'project') yield lineOfProject(facts, id)
-  else if (kind === 'domain') {
-    const name = facts.names.get(id)
-    yield name === undefined ? gone('name', id) : nameLine(name)
-    if (name?.domain === undefined) return
-    if (name.domain.deploymentId !== null) yield lineOfDeployment(facts, name.domain.deploymentId)
-    yield lineOfProject(facts, name.domain.projectId)
+/**
+ * Yields the facts for keys of `edge_change`, with the targets of names, which the reader may not have. Each fact comes once: thousands of names
+ * may have one target. Names come first, because a reader drops targets without one.
+ */
+export function* linesOf({ facts }: HostIndex, keys: Iterable<string>): Generator<FactLine> {
+  const targets = openTargets(facts)
+  for (const key of keys) {
+    const [kind, id] = split(key)
+    if (kind === 'deployment') targets.deployments.add(id)
+    else if (kind === 'project') targets.projects.add(id)
+    else if (kind === 'domain') {
+      const name = facts.names.get(id)
+      yield name === undefined ? gone('name', id) : targets.lineOf(name)
+    }
+  }
+  yield* targets.lines()
+}
+
+/** The deployments and projects whose lines follow those of the names. */
+function openTargets(facts: Known) {
+  const [deployments, projects] = [new Set<string>(), new Set<string>()]
+  return {
+    deployments,
+    projects,
+    /** Returns the line of a name, and notes its targets. */
+    lineOf(name: NameRecord): FactLine {
+      if (name.domain !== undefined) projects.add(name.domain.projectId)
+      if (name.domain?.deploymentId != null) deployments.add(name.domain.deploymentId)
+      return nameLine(name)
+    },
+    *lines(): Generator<FactLine> {
+      for (const id of deployments) yield lineOfDeployment(facts, id)
+      for (const id of projects) yield lineOfProject(facts, id)
+    },
   }
 }
 
 /** Yields all facts as chunks of text, yielding to proxies after each. Counts the facts in `count`. */
 export async function* allLines({ facts }: HostIndex, count: { lines: number }): AsyncGenerator<Buffer> {
-  const deployments = new Set<string>()
-  const projects = new Set<string>()
   function* every(): Generator<FactLine> {
-    for (const name of facts.names.values()) {
-      yield nameLine(name)
-      if (name.domain === undefined) continue
-      projects.add(name.domain.projectId)
-      if (name.domain.deploymentId !== null) deployments.add(name.domain.deploymentId)
-    }
-    for (const id of deployments) yield lineOfDeployment(facts, id)
-    for (const id of projects) yield lineOfProject(facts, id)
+    const targets = openTargets(facts)
+    for (const name of facts.names.values()) yield targets.lineOf(name)
+    yield* targets.lines()
   }
   let text = ''
   for (const line of every()) {

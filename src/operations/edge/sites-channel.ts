@@ -35,7 +35,7 @@ import { answerCronLease, answerCronResult, answerLogReport, answerPurge, answer
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
-/** Changed keys per response; each name has three lines. */
+/** Changed keys per response. Each name has a line, and each of their targets one. */
 const MAX_KEYS = 1000
 /** Concurrent full snapshots. */
 const WHOLES = 2
@@ -140,7 +140,7 @@ async function answerSnapshot(
   if (page === undefined) return sendAll(state, response, false)
   if (page.keys.length === 0) return { status: 304, headers: { ...LINES }, body: '' }
   const hosts = state.followed.hosts()
-  const lines = page.keys.flatMap((key) => [...linesOf(hosts, key)])
+  const lines = [...linesOf(hosts, page.keys)]
   const more = page.place.sequence < changes.place().sequence
   const end = { kind: 'end', version: versionOf(state, page.place), lines: lines.length, more } as const
   const all = [headOf(state, { all: false }), ...lines, end]

@@ -26,6 +26,25 @@ export function createYielder(): () => Promise<void> | undefined {
 /** A range of stamps. `from`: the first one; undefined for all remaining rows. */
 type RowSlice = { before: number; from: number | undefined }
 
+/** A step of a change: what is above `after`, up to `end`; undefined: all that is left. */
+export type Step = { after: number; end: number | undefined }
+
+/**
+ * Changes many rows in steps by their stamps, so that other requests run in between. `endOf`: the stamp of the last row of the step after another
+ * stamp; undefined where fewer rows are left.
+ */
+export async function changeInSteps(
+  endOf: (after: number) => Promise<number | undefined>,
+  change: (step: Step) => Promise<unknown>,
+): Promise<void> {
+  const pace = createYielder()
+  for (let after = -1, end: number | undefined = -1; end !== undefined; after = end ?? after) {
+    end = await endOf(after)
+    await change({ after, end })
+    await pace()
+  }
+}
+
 type Walk<T> = {
   before: number
   count: number

@@ -1,6 +1,7 @@
 /** Replaces values of secrets in text, also in base64 and URL form. A courtesy, not a wall: docs/runner.md: Masking. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withoutTrailing } from '../base/text.ts'
-import { createSearch } from './text-search.ts'
+import { searchSteps } from './text-search.ts'
 
 const MASK = '***'
 /** Shorter values occur in every log by chance. */
@@ -9,6 +10,9 @@ const MIN_LENGTH = 6
 const PIECE = 256
 /** Characters of all forms, which the search holds in memory. The values themselves may have 64 KiB. */
 const MAX_CHARACTERS = 128 * 1024
+const FORMS_A_STEP = 64
+/** Others have a turn after this time. */
+const TURN_MS = 5
 
 export type Masks = {
   /** The greatest length of what is searched at once. */
@@ -24,19 +28,30 @@ export type Masks = {
  * masking take linear time, because a tenant chooses both values and text. Forms above the limit are left out, the values themselves last.
  */
 export function createMasks(values: readonly string[]): Masks {
-  const lines = [...new Set(values.flatMap((value) => [value, ...value.split(/\r?\n/)]))]
-  const pieces = new Set<string>()
-  let characters = 0
-  for (const form of formsIn(lines)) {
-    if (form.length < MIN_LENGTH || form.includes('\n')) continue
-    for (const piece of piecesOf(form)) {
-      if (pieces.has(piece)) continue
-      characters += piece.length
-      if (characters <= MAX_CHARACTERS) pieces.add(piece)
-    }
+  const steps = maskSteps(values)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
   }
+}
+
+/** As `createMasks`, in turns with other work: the greatest take some 100 ms. */
+export async function createMasksInTurns(values: readonly string[]): Promise<Masks> {
+  const steps = maskSteps(values)
+  for (let since = performance.now(); ; ) {
+    const { done, value } = steps.next()
+    if (done) return value
+    if (performance.now() - since < TURN_MS) continue
+    await nextTurn()
+    since = performance.now()
+  }
+}
+
+/** Builds the masks in short steps. */
+export function* maskSteps(values: readonly string[]): Generator<void, Masks> {
+  const pieces = yield* piecesIn([...new Set(values.flatMap((value) => [value, ...value.split(/\r?\n/)]))])
   if (pieces.size === 0) return { longest: 0, mask: (text) => text, cutBefore: (_, at) => at }
-  const search = createSearch([...pieces])
+  const search = yield* searchSteps([...pieces])
   const longest = [...pieces].reduce((max, { length }) => Math.max(max, length), 0)
   return {
     longest,
@@ -54,6 +69,22 @@ export function createMasks(values: readonly string[]): Masks {
       return cut.start === 0 ? cut.end : cut.start
     },
   }
+}
+
+function* piecesIn(lines: readonly string[]): Generator<void, Set<string>> {
+  const pieces = new Set<string>()
+  let [characters, forms] = [0, 0]
+  for (const form of formsIn(lines)) {
+    if (++forms % FORMS_A_STEP === 0) yield
+    if (form.length < MIN_LENGTH || form.includes('\n')) continue
+    for (const piece of piecesOf(form)) {
+      if (pieces.has(piece)) continue
+      characters += piece.length
+      if (characters > MAX_CHARACTERS) return pieces
+      pieces.add(piece)
+    }
+  }
+  return pieces
 }
 
 /** The values before what is made of them, and of those the short ones first: what is above the limit is left out. */

@@ -6,35 +6,41 @@ type Found = { start: number; end: number }
 const ROOT = 0
 const NONE = -1
 
+type Search = (text: string) => Found[]
+
+/** Characters or nodes per step: less than a millisecond. */
+const STEP = 2048
+
 /**
- * Builds a search for these words, which are not empty. It returns the parts of a text that belong to a word, in their order; parts that touch
- * each other are one. Takes some 30 bytes for each character of the words.
+ * Builds a search for these words, which are not empty, in steps. The search returns the parts of a text that belong to a word, in their order;
+ * parts that touch each other are one. Takes some 30 bytes for each character of the words.
  */
-export function createSearch(words: readonly string[]): (text: string) => Found[] {
-  const size = words.reduce((sum, { length }) => sum + length, 1)
+export function* searchSteps(words: readonly string[]): Generator<void, Search> {
+  const nodes = openNodes(words.reduce((sum, { length }) => sum + length, 1))
+  let added = 0
+  for (const word of words) {
+    nodes.add(word)
+    added += word.length
+    if (added < STEP) continue
+    added = 0
+    yield
+  }
+  let linked = 0
+  for (const node of nodes.inOrder()) {
+    nodes.link(node)
+    if (++linked % STEP === 0) yield
+  }
+  return nodes.search
+}
+
+/** The words as a tree of their beginnings. */
+function openNodes(size: number) {
   const steps = openSteps(size)
   /** Of each node: its parent and character, the node of its longest proper suffix, and the length of the longest word that it ends with. */
   const [parents, characters] = [new Int32Array(size), new Uint16Array(size)]
   const [suffixes, lengths] = [new Int32Array(size), new Int32Array(size)]
-  const [depths, order] = [new Int32Array(size), new Int32Array(size)]
+  const depths = new Int32Array(size)
   let count = 1
-  for (const word of words) {
-    let node = ROOT
-    for (let at = 0; at < word.length; at++) {
-      const character = word.charCodeAt(at)
-      let next = steps.get(node, character)
-      if (next === NONE) {
-        next = count++
-        steps.set(node, character, next)
-        parents[next] = node
-        characters[next] = character
-        depths[next] = at + 1
-        order[next] = next
-      }
-      node = next
-    }
-    lengths[node] = word.length
-  }
   const step = (from: number, character: number): number => {
     for (let node = from; ; node = suffixes[node]!) {
       const next = steps.get(node, character)
@@ -42,22 +48,51 @@ export function createSearch(words: readonly string[]): (text: string) => Found[
       if (node === ROOT) return ROOT
     }
   }
-  // Those of shorter texts first.
-  for (const node of order.subarray(1, count).sort((a, b) => depths[a]! - depths[b]!)) {
-    const parent = parents[node]!
-    if (parent !== ROOT) suffixes[node] = step(suffixes[parent]!, characters[node]!)
-    lengths[node] ||= lengths[suffixes[node]!]!
+  return {
+    add(word: string) {
+      let node = ROOT
+      for (let at = 0; at < word.length; at++) {
+        const character = word.charCodeAt(at)
+        let next = steps.get(node, character)
+        if (next === NONE) {
+          next = count++
+          steps.set(node, character, next)
+          parents[next] = node
+          characters[next] = character
+          depths[next] = at + 1
+        }
+        node = next
+      }
+      lengths[node] = word.length
+    },
+    inOrder: () => orderOf(depths.subarray(0, count)).subarray(1),
+    /** Needs the nodes of shorter texts linked. */
+    link(node: number) {
+      const parent = parents[node]!
+      if (parent !== ROOT) suffixes[node] = step(suffixes[parent]!, characters[node]!)
+      lengths[node] ||= lengths[suffixes[node]!]!
+    },
+    search(text: string): Found[] {
+      const found: Found[] = []
+      let node = ROOT
+      for (let at = 0; at < text.length; at++) {
+        node = step(node, text.charCodeAt(at))
+        const length = lengths[node]!
+        if (length > 0) add(found, at + 1 - length, at + 1)
+      }
+      return found
+    },
   }
-  return (text) => {
-    const found: Found[] = []
-    let node = ROOT
-    for (let at = 0; at < text.length; at++) {
-      node = step(node, text.charCodeAt(at))
-      const length = lengths[node]!
-      if (length > 0) add(found, at + 1 - length, at + 1)
-    }
-    return found
-  }
+}
+
+/** Returns the nodes with those of shorter texts first, in time that is linear. */
+function orderOf(depths: Int32Array): Int32Array {
+  const starts = new Int32Array(depths.reduce((most, depth) => Math.max(most, depth), 0) + 2)
+  for (const depth of depths) starts[depth + 1]!++
+  for (let depth = 1; depth < starts.length; depth++) starts[depth]! += starts[depth - 1]!
+  const order = new Int32Array(depths.length)
+  for (const [node, depth] of depths.entries()) order[starts[depth]!++] = node
+  return order
 }
 
 /** Ends come in ascending order, and a longer word may begin before what was found. */

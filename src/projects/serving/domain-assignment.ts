@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
-import { chunks } from '../../platform/db/chunks.ts'
+import { changeInSteps, chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
@@ -115,7 +115,10 @@ export async function assignDomains(ctx: Writing, domains: readonly Domain[], de
   }
 }
 
-/** Points every domain with this target to a deployment, in one statement. */
+/** Domains per step of a take-over: some milliseconds. */
+const STEP = 500
+
+/** Points every domain with this target to a deployment, in steps: there may be 50,000. */
 export async function assignMatchingDomains(
   ctx: Writing,
   deployment: Target,
@@ -133,7 +136,7 @@ export async function assignMatchingDomains(
       'project_id',
       sql<string>`cast(${deployment.id} as text)`.as('deployment_id'),
       sql<'production'>`cast(${isProductionTarget(environment) ? 'production' : 'preview'} as text)`.as('target'),
-      'created_stamp',
+      'project_domain.created_stamp',
       sql<number>`cast(${stampToMs(ctx.stamp)} as bigint)`.as('updated_at'),
     ])
     .where('project.id', '=', deployment.project_id)
@@ -141,12 +144,26 @@ export async function assignMatchingDomains(
     .where('redirect', 'is', null)
     .where('git_branch', git_branch === null ? 'is' : '=', git_branch)
     .where('custom_environment_id', custom_environment_id === null ? 'is' : '=', custom_environment_id)
-  await ctx.db
-    .insertInto('alias')
-    .columns(['name', 'account_id', 'project_id', 'deployment_id', 'target', 'created_stamp', 'updated_at'])
-    .expression(domains)
-    .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
-    .execute()
+  await changeInSteps(
+    async (after) => {
+      const [last] = await domains
+        .where('project_domain.created_stamp', '>', after)
+        .orderBy('project_domain.created_stamp')
+        .offset(STEP - 1)
+        .limit(1)
+        .execute()
+      return last?.created_stamp
+    },
+    ({ after, end = Number.MAX_SAFE_INTEGER }) =>
+      ctx.db
+        .insertInto('alias')
+        .columns(['name', 'account_id', 'project_id', 'deployment_id', 'target', 'created_stamp', 'updated_at'])
+        .expression(
+          domains.where('project_domain.created_stamp', '>', after).where('project_domain.created_stamp', '<=', end),
+        )
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
+        .execute(),
+  )
 }
 
 const REPLACED = {

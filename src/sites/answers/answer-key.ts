@@ -27,6 +27,8 @@ const OF_BROWSERS = [
 const OF_EACH = ['*', 'forwarded', 'x-invocation-id', 'x-vercel-forwarded-for', 'x-vercel-id']
 const DRAFT = /(?:^|;\s*)__prerender_bypass=/
 const MAX_VARY = 16
+/** Of the names together: they stay in memory. */
+const MAX_VARY_CHARACTERS = 1024
 
 /** Returns the question of a request; undefined where it shares no answer. */
 export function sharedQuestionOf({ spec, call }: FunctionRequest, raw: IncomingMessage): SharedQuestion | undefined {
@@ -81,7 +83,8 @@ function comparedValue(name: string, value: string | undefined): string | null {
 export function varyOf(value: string | string[] | undefined): string[] | undefined {
   const names = [value ?? ''].flat().join(',').toLowerCase().split(',')
   const kept = [...new Set(names.map((name) => name.trim()))].filter((name) => name !== '').sort()
-  return kept.some((name) => OF_EACH.includes(name)) || kept.length > MAX_VARY ? undefined : kept
+  const isShort = kept.length <= MAX_VARY && kept.join().length <= MAX_VARY_CHARACTERS
+  return isShort && !kept.some((name) => OF_EACH.includes(name)) ? kept : undefined
 }
 
 /** Returns the headers with which an answer for all is asked. */

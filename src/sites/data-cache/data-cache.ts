@@ -66,7 +66,8 @@ export async function openDataCache(options: Options): Promise<DataCache> {
     note: projects.note,
     take(lines) {
       projects.take(lines)
-      for (const line of lines) if (line.kind === 'gone' && line.of === 'project') entries.dropProject(line.id)
+      const gone = lines.flatMap((line) => (line.kind === 'gone' && line.of === 'project' ? [line.id] : []))
+      if (gone.length > 0) entries.dropProjects(new Set(gone))
     },
     async close() {
       await purging.close()

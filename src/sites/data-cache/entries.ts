@@ -1,5 +1,5 @@
 /** The index of the data cache: what an account may have, and what gives way. Values are in the file cache. docs/data-cache.md: Budget. */
-import { countBodies } from '../prerender/pages.ts'
+import { countBodies, largest, weightOf } from '../prerender/pages.ts'
 
 /** `id`: made by `idOf`. `space`: its project and environment. `number`: of the last purge when it was made. `at`, `expiresAt`: in ms since 1970. */
 export type DataEntry = {
@@ -20,7 +20,7 @@ export type DataEntries = {
   /** Keeps an entry in the place of the one of its id. */
   keep(entry: DataEntry): void
   drop(entry: DataEntry): void
-  dropProject(projectId: string): void
+  dropProjects(ids: ReadonlySet<string>): void
   /** The oldest use of a space first. */
   all(): Iterable<DataEntry>
   used(space: string): Space
@@ -29,19 +29,24 @@ export type DataEntries = {
 }
 
 type Space = { entries: number; bytes: number }
-export type DataBudget = { entries: number; ofAccount: Space }
+/** `bytes`: on disk. `texts`: characters of keys and tags, which stay in memory. */
+export type DataBudget = { entries: number; texts: number; ofAccount: Space & { texts: number } }
 
-/** In memory an entry takes about a kilobyte. */
-export const DATA_BUDGET: DataBudget = { entries: 100_000, ofAccount: { entries: 20_000, bytes: 256 * 1024 ** 2 } }
+/** In memory an entry takes about a kilobyte, and at most 40 KiB. */
+export const DATA_BUDGET: DataBudget = {
+  ...{ entries: 100_000, texts: 64 * 1024 ** 2 },
+  ofAccount: { entries: 20_000, bytes: 256 * 1024 ** 2, texts: 16 * 1024 ** 2 },
+}
 const BLOCK = 4096
 
 /** Entries in the order of their use, the oldest first. */
-type Own = { entries: Map<string, DataEntry>; bytes: number }
-type Account = { spaces: Map<string, Own>; entries: number; bytes: number }
+type Own = { entries: Map<string, DataEntry>; bytes: number; texts: number }
+type Account = { spaces: Map<string, Own>; entries: number; bytes: number; texts: number }
 type Index = {
   budget: DataBudget
   entries: Map<string, DataEntry>
   accounts: Map<string, Account>
+  texts: number
   bodies: ReturnType<typeof countBodies>
 }
 
@@ -52,7 +57,7 @@ export function idOf(space: string, key: string): string {
 
 /** Creates the index. `release`: a body is not needed any more. */
 export function createDataEntries(budget: DataBudget, release: (account: string, digest: string) => void): DataEntries {
-  const index: Index = { budget, entries: new Map(), accounts: new Map(), bodies: countBodies(release) }
+  const index: Index = { budget, entries: new Map(), accounts: new Map(), texts: 0, bodies: countBodies(release) }
   const { entries, accounts, bodies } = index
   return {
     use(id) {
@@ -65,8 +70,8 @@ export function createDataEntries(budget: DataBudget, release: (account: string,
     },
     keep: (entry) => keep(index, entry),
     drop: (entry) => remove(index, entry),
-    dropProject(projectId) {
-      for (const entry of [...entries.values()]) if (entry.projectId === projectId) remove(index, entry)
+    dropProjects(ids) {
+      for (const entry of [...entries.values()]) if (ids.has(entry.projectId)) remove(index, entry)
     },
     all: () => accounts.values().flatMap(({ spaces }) => spaces.values().flatMap((own) => own.entries.values())),
     used(space) {
@@ -84,45 +89,64 @@ function pick(account: Account | undefined): Space | undefined {
 
 function keep(index: Index, entry: DataEntry): void {
   const { budget, entries, accounts, bodies } = index
+  const { ofAccount } = budget
   // Before the older one is removed, so that a body that both have stays.
   bodies.add(entry)
   const before = entries.get(entry.id)
   if (before !== undefined) remove(index, before)
-  const account = accounts.getOrInsertComputed(entry.account, () => ({ spaces: new Map(), entries: 0, bytes: 0 }))
-  const own = account.spaces.getOrInsertComputed(entry.space, () => ({ entries: new Map(), bytes: 0 }))
+  const account = accounts.getOrInsertComputed(entry.account, openAccount)
+  const own = account.spaces.getOrInsertComputed(entry.space, () => ({ entries: new Map(), bytes: 0, texts: 0 }))
   entries.set(entry.id, entry)
   own.entries.set(entry.id, entry)
-  count(account, own, entry, 1)
-  while (account.entries > budget.ofAccount.entries || account.bytes > budget.ofAccount.bytes)
-    removeOldest(index, account)
-  while (entries.size > budget.entries) removeOldest(index, largest(accounts.values()))
+  count(index, account, own, entry, 1)
+  while (account.entries > ofAccount.entries || account.bytes > ofAccount.bytes) removeOldest(index, account, byBytes)
+  while (account.texts > ofAccount.texts) removeOldest(index, account, byTexts)
+  while (entries.size > budget.entries)
+    removeOldest(
+      index,
+      largest(accounts.values(), ({ entries }) => entries),
+      byBytes,
+    )
+  while (index.texts > budget.texts) removeOldest(index, largest(accounts.values(), byTexts), byTexts)
 }
 
-function count(account: Account, own: Own, entry: DataEntry, sign: 1 | -1): void {
-  const bytes = sign * bytesOf(entry)
+function openAccount(): Account {
+  return { spaces: new Map(), entries: 0, bytes: 0, texts: 0 }
+}
+
+function count(index: Index, account: Account, own: Own, entry: DataEntry, sign: 1 | -1): void {
+  const [bytes, texts] = [sign * bytesOf(entry), sign * weightOf([entry.id, ...entry.tags])]
   account.entries += sign
   account.bytes += bytes
+  account.texts += texts
+  index.texts += texts
   own.bytes += bytes
+  own.texts += texts
+}
+
+function byBytes({ bytes }: Own | Account): number {
+  return bytes
+}
+
+function byTexts({ texts }: Own | Account): number {
+  return texts
 }
 
 /** Of the project and environment that has most, so that one cannot evict what the others use. */
-function removeOldest(index: Index, { spaces }: Account): void {
-  const own = [...spaces.values()].reduce((most, one) => (one.bytes > most.bytes ? one : most))
+function removeOldest(index: Index, { spaces }: Account, sizeOf: (own: Own) => number): void {
+  const own = largest(spaces.values(), sizeOf)
   const [oldest] = own.entries.values()
   if (oldest !== undefined) remove(index, oldest)
 }
 
-function largest(accounts: Iterable<Account>): Account {
-  return [...accounts].reduce((most, one) => (one.entries > most.entries ? one : most))
-}
-
-function remove({ entries, accounts, bodies }: Index, entry: DataEntry): void {
+function remove(index: Index, entry: DataEntry): void {
+  const { entries, accounts, bodies } = index
   if (entries.get(entry.id) !== entry) return
   entries.delete(entry.id)
   const account = accounts.get(entry.account)!
   const own = account.spaces.get(entry.space)!
   own.entries.delete(entry.id)
-  count(account, own, entry, -1)
+  count(index, account, own, entry, -1)
   if (own.entries.size === 0) account.spaces.delete(entry.space)
   if (account.entries === 0) accounts.delete(entry.account)
   bodies.remove(entry)

@@ -72,7 +72,7 @@ function observe(
 ): (failure: FunctionFailure) => void {
   const { method, host, path } = request
   const facts = { requestId, method: method.slice(0, 20), host: host.slice(0, 260), path: path.slice(0, 500) }
-  const end = begin(spec.deploymentId, facts)
+  const end = begin(spec, facts)
   let failed = 0
   const onClose = () => end(response.headersSent ? response.statusCode : failed)
   if (response.destroyed) onClose()

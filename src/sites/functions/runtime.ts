@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { launcherModules } from '../../platform/base/shipped-files.ts'
-import { createMasks } from '../../platform/secrets/masks.ts'
+import { createMasksInTurns } from '../../platform/secrets/masks.ts'
 import type { SandboxKind } from '../../sandbox/create.ts'
 import type { Network } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
@@ -71,9 +71,8 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const writeLine = lineWriter(lines, log)
   const start: Parameters<typeof openProcesses>[0]['start'] = async (spec, take) => {
     const [{ env, masked }, node] = await Promise.all([environments.get(spec.deploymentId), nodeOf(options, spec)])
+    const { mask } = await createMasksInTurns(masked.map((key) => env[key] ?? ''))
     const placed = await code.place(spec.account, spec.bundle.files)
-    const secrets = masked.map((key) => env[key] ?? '')
-    const { mask } = createMasks(secrets)
     const onLine = (line: FunctionLine) => writeLine(spec, line, mask)
     const hooks = { onMessage: take, onLine }
     try {
@@ -110,7 +109,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
 function lineWriter(lines: FunctionLog, log: Logger) {
   const isTold = log.isLevelEnabled('debug')
   return (spec: FunctionSpec, line: FunctionLine, mask = (text: string) => text) => {
-    lines.write(spec.deploymentId, line, mask)
+    lines.write(spec, line, mask)
     const of = { deployment: spec.deploymentId, function: spec.bundle.name }
     if (isTold) log.debug({ ...of, ...line, text: mask(line.text) }, 'a function wrote a line')
   }

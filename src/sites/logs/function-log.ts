@@ -3,13 +3,13 @@ import type { Logger } from 'pino'
 import { LOGS_PATH, MAX_LOG_BYTES, MAX_LOG_LINES } from '../../delivery/protocol/log-report.ts'
 import type { FunctionLine } from '../functions/log-lines.ts'
 import { openSending, type Told } from '../usage/sending.ts'
-import { createLineBuffer, type RequestFacts } from './line-buffer.ts'
+import { createLineBuffer, type LineOwner, type RequestFacts } from './line-buffer.ts'
 
 export type FunctionLog = {
   /** `mask`: hides secrets in the text. */
-  write(deploymentId: string, line: FunctionLine, mask?: (text: string) => string): void
+  write(owner: LineOwner, line: FunctionLine, mask?: (text: string) => string): void
   /** Notes a request. Call the result once its answer has ended, with its status. */
-  begin(deploymentId: string, facts: RequestFacts): (status: number) => void
+  begin(owner: LineOwner, facts: RequestFacts): (status: number) => void
   /** Sends what is there. Never throws. */
   send(): Promise<void>
   close(): Promise<void>
@@ -29,8 +29,8 @@ export function openFunctionLog(origin: string, token: string, log: Logger, peri
   const sending = openSending({ origin, token, path: LOGS_PATH, next, told: createTelling(log) })
   const timer = setInterval(() => void sending.send(), periodMs)
   return {
-    write: (deploymentId, { stream, requestId, text }, mask) =>
-      buffer.add(deploymentId, { level: stream === 'stderr' ? 'error' : 'info', text, requestId }, mask),
+    write: (owner, { stream, requestId, text }, mask) =>
+      buffer.add(owner, { level: stream === 'stderr' ? 'error' : 'info', text, requestId }, mask),
     begin: buffer.begin,
     send: sending.send,
     async close() {

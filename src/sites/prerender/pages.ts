@@ -45,20 +45,27 @@ export type Pages = {
 }
 
 type Space = { pages: number; bytes: number }
-export type PageBudget = { pages: number; ofAccount: Space }
+/** `bytes`: on disk. `texts`: characters of headers and tags, which stay in memory. */
+export type PageBudget = { pages: number; texts: number; ofAccount: Space & { texts: number } }
 
-/** In memory a page takes about a kilobyte. */
-export const PAGE_BUDGET: PageBudget = { pages: 100_000, ofAccount: { pages: 20_000, bytes: 512 * 1024 ** 2 } }
+/** In memory a page takes about a kilobyte, and at most 48 KiB. */
+export const PAGE_BUDGET: PageBudget = {
+  ...{ pages: 100_000, texts: 128 * 1024 ** 2 },
+  ofAccount: { pages: 20_000, bytes: 512 * 1024 ** 2, texts: 32 * 1024 ** 2 },
+}
 const BLOCK = 4096
+/** The cost of a text in memory in addition to its characters. */
+const TEXT_WEIGHT = 32
 
 /** Pages in the order of their use, the oldest first. */
-type Own = { pages: Map<string, Page>; bytes: number }
+type Own = { pages: Map<string, Page>; bytes: number; texts: number }
 type Group = { at: number; pages: number }
 
 type Index = {
   budget: PageBudget
   pages: Map<string, Page>
   accounts: Map<string, Own>
+  texts: number
   groups: Map<string, Group>
   bodies: ReturnType<typeof countBodies>
 }
@@ -66,7 +73,7 @@ type Index = {
 /** Creates the index. `release`: a body is not needed any more. */
 export function createPages(budget: PageBudget, release: (account: string, digest: string) => void): Pages {
   const bodies = countBodies(release)
-  const index: Index = { budget, pages: new Map(), accounts: new Map(), groups: new Map(), bodies }
+  const index: Index = { budget, pages: new Map(), accounts: new Map(), texts: 0, groups: new Map(), bodies }
   const { pages, accounts, groups } = index
   return {
     use(key) {
@@ -99,17 +106,35 @@ export function createPages(budget: PageBudget, release: (account: string, diges
 
 function keep(index: Index, page: Page): void {
   const { budget, pages, accounts, groups, bodies } = index
+  const { ofAccount } = budget
   // Before the older page is removed, so that a body or a group that both have stays.
   bodies.add(page)
   if (page.group !== undefined) groups.getOrInsertComputed(page.group, () => ({ at: 0, pages: 0 })).pages++
   const before = pages.get(page.key)
   if (before !== undefined) remove(index, before)
-  const own = accounts.getOrInsertComputed(page.account, () => ({ pages: new Map(), bytes: 0 }))
+  const own = accounts.getOrInsertComputed(page.account, () => ({ pages: new Map(), bytes: 0, texts: 0 }))
   pages.set(page.key, page)
   own.pages.set(page.key, page)
-  own.bytes += bytesOf(page)
-  while (own.pages.size > budget.ofAccount.pages || own.bytes > budget.ofAccount.bytes) removeOldest(index, own)
-  while (pages.size > budget.pages) removeOldest(index, largest(accounts.values()))
+  count(index, own, page, 1)
+  while (own.pages.size > ofAccount.pages || own.bytes > ofAccount.bytes || own.texts > ofAccount.texts)
+    removeOldest(index, own)
+  while (pages.size > budget.pages)
+    removeOldest(
+      index,
+      largest(accounts.values(), ({ pages }) => pages.size),
+    )
+  while (index.texts > budget.texts)
+    removeOldest(
+      index,
+      largest(accounts.values(), ({ texts }) => texts),
+    )
+}
+
+function count(index: Index, own: Own, page: Page, sign: 1 | -1): void {
+  const texts = sign * textsOf(page)
+  own.bytes += sign * bytesOf(page)
+  own.texts += texts
+  index.texts += texts
 }
 
 function removeOldest(index: Index, own: Own): void {
@@ -117,12 +142,13 @@ function removeOldest(index: Index, own: Own): void {
   if (oldest !== undefined) remove(index, oldest)
 }
 
-function remove({ pages, accounts, groups, bodies }: Index, page: Page): void {
+function remove(index: Index, page: Page): void {
+  const { pages, accounts, groups, bodies } = index
   if (pages.get(page.key) !== page) return
   pages.delete(page.key)
   const own = accounts.get(page.account)!
   own.pages.delete(page.key)
-  own.bytes -= bytesOf(page)
+  count(index, own, page, -1)
   if (own.pages.size === 0) accounts.delete(page.account)
   const group = page.group === undefined ? undefined : groups.get(page.group)
   if (group !== undefined && --group.pages === 0) groups.delete(page.group!)
@@ -136,8 +162,18 @@ function bytesOf({ headers, tags, body }: Page): number {
   return texts + tagged + (body.isOwned ? Math.max(1, Math.ceil(body.size / BLOCK)) * BLOCK : 0)
 }
 
-function largest(accounts: Iterable<Own>): Own {
-  return [...accounts].reduce((most, own) => (own.pages.size > most.pages.size ? own : most))
+function textsOf({ headers, tags }: Page): number {
+  return weightOf(headers.flatMap(({ name, value }) => [name, value])) + weightOf(tags)
+}
+
+/** Returns what texts take in memory, in characters. */
+export function weightOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + TEXT_WEIGHT + text.length, 0)
+}
+
+/** Returns the one with most. */
+export function largest<O>(accounts: Iterable<O>, sizeOf: (own: O) => number): O {
+  return [...accounts].reduce((most, own) => (sizeOf(own) > sizeOf(most) ? own : most))
 }
 
 type WithBody = Pick<Page, 'account' | 'body'>

@@ -1,9 +1,11 @@
 import type { Captures, Pair, Routing } from './decision.ts'
-import { decoded, queryOf, setQuery } from './request.ts'
+import { decoded, queryOf } from './request.ts'
 
 /** The most characters that the rules of one request may write: paths, headers and queries with captures. */
 const MAX_WRITTEN = 256 * 1024
 const MAX_PATH = 16 * 1024
+/** The most characters of a query that rules make. Each name and value counts one more. The main thread of the sites server reads it. */
+const MAX_QUERY = 32 * 1024
 
 /** The rules of a deployment exceed a limit. */
 export class RoutingError extends Error {
@@ -67,6 +69,15 @@ export function applyDestination(routing: Routing, dest: string, captures: Captu
   if (path.length > MAX_PATH) throw new RoutingError('ROUTING_TOO_LARGE')
   routing.path = path
   return undefined
+}
+
+/** Replaces the query. Throws `RoutingError` above the limit of a query. */
+export function setQuery(routing: Routing, query: Pair[]): void {
+  let length = 0
+  for (const [name, value] of query) length += name.length + value.length + 2
+  if (length > MAX_QUERY) throw new RoutingError('ROUTING_TOO_LARGE')
+  routing.query = query
+  routing.queryChanged = true
 }
 
 /** The query of a destination belongs to the function and replaces the visitor's values of the same names. */

@@ -1,8 +1,8 @@
 /** Interprets the response of a middleware. The headers are those that `@vercel/functions` and Next.js send. */
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import type { Decision, Pair, Routing } from './decision.ts'
-import { headerValue, RoutingError } from './destination.ts'
-import { routedOf, searchOf, setQuery } from './request.ts'
+import { headerValue, RoutingError, setQuery } from './destination.ts'
+import { routedOf, searchOf } from './request.ts'
 
 /** The response without its body. Headers have lower-case names and keep their order. */
 export type MiddlewareAnswer = { status: number; headers: Pair[] }

@@ -96,12 +96,6 @@ export function queryOf(routing: Routing): Pair[] {
   return routing.query
 }
 
-/** Replaces the query. */
-export function setQuery(routing: Routing, query: Pair[]): void {
-  routing.query = query
-  routing.queryChanged = true
-}
-
 /** Returns the query with its question mark, or empty. It is unchanged unless a rule changed it. */
 export function searchOf(routing: Routing): string {
   if (!routing.queryChanged) return routing.search

@@ -2,8 +2,8 @@ import { canChange } from '../../delivery/protocol/message-headers.ts'
 import type { Match, Transform } from '../../delivery/protocol/routing-manifest.ts'
 import { valueMatches } from './conditions.ts'
 import type { Captures, Routing } from './decision.ts'
-import { headerValue, RoutingError, substitute } from './destination.ts'
-import { queryOf, setQuery } from './request.ts'
+import { headerValue, RoutingError, setQuery, substitute } from './destination.ts'
+import { queryOf } from './request.ts'
 
 /** The most characters of response transforms in a decision, since the main thread reads them. */
 const MAX_NOTED = 128 * 1024

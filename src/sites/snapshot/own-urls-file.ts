@@ -9,7 +9,8 @@ import { textLines } from './text-lines.ts'
 
 const NAME = 'own-urls.ndjson'
 const EVERY_MS = 10_000
-const SLICE = 200
+/** Characters written at a time. */
+const SLICE = 128 * 1024
 
 /** Restores urls from the directory and rewrites the file some seconds after changes. `stop` writes it once more. */
 export async function keepOwnUrls(
@@ -47,10 +48,9 @@ function warn(log: Logger, error: unknown, what: string): [] {
 
 function* piecesOf(urls: Iterable<HostFactsOf>): Generator<Buffer> {
   let text = ''
-  let count = 0
   for (const { host, facts } of urls) {
     text += `${host}\t${JSON.stringify(facts)}\n`
-    if (++count % SLICE !== 0) continue
+    if (text.length < SLICE) continue
     yield Buffer.from(text)
     text = ''
   }

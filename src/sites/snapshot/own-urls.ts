@@ -38,12 +38,15 @@ export type OwnUrlRules = {
   isOld(version: string): boolean
   atOnce: number
   maxKept?: number
+  maxCharacters?: number
   /** New lookups per second and visitor address (/64 for IPv6). */
   perSecond?: number
   now?: () => number
 }
 
 const MAX_KEPT = 20_000
+/** Of the facts of all. Those of a project may have 30 KiB, and each url has a copy of them. */
+const MAX_CHARACTERS = 64 * 1024 ** 2
 /** Limits of the negative cache. */
 const MAX_NEGATIVE = 20_000
 const NEGATIVE_MS = 1000
@@ -55,7 +58,7 @@ const MAX_ADDRESSES = 100_000
 const MAX_WAITING = 50
 const TIMEOUT_MS = 2000
 
-type Kept = HostFactsOf & { entry: HostEntry; isSuspect: boolean }
+type Kept = HostFactsOf & { entry: HostEntry; characters: number; isSuspect: boolean }
 /** A lookup in progress. `touched`: ids that changed meanwhile, so an outdated response is not cached. */
 type Flight = { result: Promise<OwnUrl>; touched: Set<string>; isOverrun: boolean }
 
@@ -72,11 +75,16 @@ type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
 
 /** Creates a cache of own urls. */
 export function createOwnUrls(rules: OwnUrlRules): OwnUrls {
-  const { now = () => performance.now(), maxKept = MAX_KEPT, perSecond = PER_SECOND } = rules
+  const {
+    now = () => performance.now(),
+    maxKept = MAX_KEPT,
+    maxCharacters = MAX_CHARACTERS,
+    perSecond = PER_SECOND,
+  } = rules
   const state: State = {
     ask: rules.ask,
     isOld: rules.isOld,
-    urls: createKept(maxKept),
+    urls: createKept(maxKept, maxCharacters),
     negative: new Map(),
     flights: new Map(),
     slots: createSemaphore({ slots: rules.atOnce }),
@@ -161,14 +169,15 @@ function entryOf(facts: HostFacts): HostEntry {
 }
 
 /** Urls in least-recently-used order, indexed by host and by the ids that they depend on. */
-function createKept(max: number) {
+function createKept(max: number, maxCharacters: number) {
   const byHost = new Map<string, Kept>()
   const hostsOf = new Map<string, Set<string>>()
-  let version = 0
+  let [version, characters] = [0, 0]
   const remove = (host: string) => {
     const kept = byHost.get(host)
     if (kept === undefined) return
     version++
+    characters -= kept.characters
     byHost.delete(host)
     for (const id of [kept.facts.deployment.id, kept.facts.project.id]) {
       const hosts = hostsOf.get(id)!
@@ -190,12 +199,13 @@ function createKept(max: number) {
     add(host: string, facts: HostFacts, isSuspect: boolean): HostEntry {
       remove(host)
       version++
-      const entry = entryOf(facts)
-      byHost.set(host, { host, facts, entry, isSuspect })
+      const kept = { host, facts, entry: entryOf(facts), characters: JSON.stringify(facts).length, isSuspect }
+      characters += kept.characters
+      byHost.set(host, kept)
       for (const id of [facts.deployment.id, facts.project.id])
         hostsOf.getOrInsertComputed(id, () => new Set()).add(host)
-      if (byHost.size > max) remove(byHost.keys().next().value!)
-      return entry
+      while (byHost.size > max || characters > maxCharacters) remove(byHost.keys().next().value!)
+      return kept.entry
     },
     removeOf(id: string) {
       for (const host of [...(hostsOf.get(id) ?? [])]) remove(host)

@@ -58,6 +58,10 @@ test('an invalid filter is refused with a message', () => {
     [`${'('.repeat(30)}a${')'.repeat(30)}`, /too deep/],
     ['NOT '.repeat(30), /too deep/],
     ['a '.repeat(300), /more than 200 words/],
+    ['a'.repeat(251), /more than 250 characters/],
+    [`level:error OR (NOT message:"${'a'.repeat(251)}")`, /more than 250 characters/],
+    [`requestPath:*${'a'.repeat(251)}*`, /more than 250 characters/],
+    [`İ${'a'.repeat(249)}`, /more than 250 characters/],
   ]
   for (const [text, sentence] of wrong) {
     const filter = readFilter(text, KNOWN)

@@ -70,6 +70,8 @@ onBothEngines(
     assert.deepEqual(await textsOf(world, web.id, id, '?statusCode=5xx'), ['two'])
     assert.deepEqual(await textsOf(world, web.id, id, '?statusCode=404'), [''])
     assert.deepEqual(await textsOf(world, web.id, id, '?search=ONE'), ['one'])
+    const long = `/v1/projects/${web.id}/deployments/${id}/runtime-logs?search=${'x'.repeat(251)}`
+    assert.equal((await world.call.try('GET', long)).status, 400)
     assert.deepEqual(await textsOf(world, web.id, id, '?limit=1'), [''])
     assert.deepEqual(await textsOf(world, web.id, id, `?until=${world.deps.clock.now() - 4000}&limit=1`), ['two'])
     assert.deepEqual(await textsOf(world, web.id, id, `?since=${world.deps.clock.now() - 6000}`), ['two', ''])

@@ -50,7 +50,7 @@ test('sites servers receive exactly the differences that a full scan finds', asy
 
 test('a name is sent with its deployment, also when that is deleted', () => {
   const hosts = openFilled()
-  const kinds = (key: string) => [...linesOf(hosts, key)].map(({ kind }) => kind)
+  const kinds = (key: string) => [...linesOf(hosts, [key])].map(({ kind }) => kind)
   assert.deepEqual(kinds('domain a.com'), ['name', 'deployment', 'project'])
   hosts.setDeployment('d1', undefined)
   assert.deepEqual(kinds('domain a.com'), ['name', 'gone', 'project'])
@@ -59,4 +59,15 @@ test('a name is sent with its deployment, also when that is deleted', () => {
     [kinds('domain none.com'), kinds('deployment d1'), kinds('project p1')],
     [['gone'], ['gone'], ['project']],
   )
+})
+
+test('thousands of names that move to one deployment are sent with it and its project once, and names come first', () => {
+  const hosts = openFilled()
+  const names = Array.from({ length: 1000 }, (_, at) => `n${at}.com`)
+  for (const name of names) hosts.setName(name, { name, domain: { ...DOMAIN, name } })
+  hosts.setDeployment('d2', { ...DEPLOYMENT, id: 'd2', projectId: 'p2' })
+  const keys = ['project p1', 'deployment d2', ...names.map((name) => `domain ${name}`), 'deployment d1', 'domain gone']
+  const kinds = [...linesOf(hosts, keys)].map((line) => `${line.kind} ${'id' in line ? line.id : line.name}`)
+  assert.deepEqual(kinds.slice(0, 1001), [...names.map((name) => `name ${name}`), 'gone gone'])
+  assert.deepEqual(kinds.slice(1001).sort(), ['deployment d1', 'deployment d2', 'project p1'])
 })

@@ -92,6 +92,7 @@ const ANSWERS: readonly [headers: object, isKept: boolean][] = [
   [{ 'cache-control': 's-maxage=0, stale-while-revalidate=60' }, true],
   [{ ...SHARED, vary: '*' }, false],
   [{ ...SHARED, vary: Array.from({ length: 17 }, (_, at) => `x-${at}`).join() }, false],
+  [{ ...SHARED, vary: Array.from({ length: 8 }, (_, at) => `x-${at}`.padEnd(200, 'x')).join() }, false],
   [{ ...SHARED, 'content-type': 'text/event-stream' }, false],
   [{ ...SHARED, 'x-long': 'x'.repeat(15_000), 'x-longer': 'x'.repeat(5000) }, false],
 ]

@@ -1,9 +1,10 @@
 /** What the data cache keeps, and what gives way. docs/data-cache.md: Budget. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createDataEntries, type DataEntry, idOf } from '../../../src/sites/data-cache/entries.ts'
+import { createDataEntries, type DataBudget, type DataEntry, idOf } from '../../../src/sites/data-cache/entries.ts'
 
 const BLOCK = 4096
+const MOST = 1024 ** 2
 let made = 0
 
 function entryOf(account: string, space: string, key: string, blocks = 1, digest = String(++made)): DataEntry {
@@ -14,7 +15,9 @@ function entryOf(account: string, space: string, key: string, blocks = 1, digest
   }
 }
 
-function open(budget = { entries: 100, ofAccount: { entries: 10, bytes: 10 * BLOCK } }) {
+function open(given: Partial<DataBudget> = {}) {
+  const ofAccount = { entries: 10, bytes: 10 * BLOCK, texts: MOST }
+  const budget = { entries: 100, texts: MOST, ofAccount, ...given }
   const released: string[] = []
   const entries = createDataEntries(budget, (_, digest) => void released.push(digest))
   const keys = () => [...entries.all()].map(({ id }) => id.split(' ').at(-1))
@@ -34,7 +37,7 @@ test('an account has its budget, and the project and environment with most gives
 })
 
 test('above the budget of all, the account that has most gives way', () => {
-  const { entries, keys } = open({ entries: 5, ofAccount: { entries: 10, bytes: 100 * BLOCK } })
+  const { entries, keys } = open({ entries: 5, ofAccount: { entries: 10, bytes: 100 * BLOCK, texts: MOST } })
   entries.keep(entryOf('b', 'p2 production', 'of-b'))
   for (let at = 0; at < 20; at++) entries.keep(entryOf('a', 'p1 production', `a${at}`))
   assert.equal(keys().length, 5)
@@ -42,7 +45,7 @@ test('above the budget of all, the account that has most gives way', () => {
 })
 
 test('what was used longest ago goes first, and a body goes with its last entry', () => {
-  const { entries, released, keys } = open({ entries: 100, ofAccount: { entries: 2, bytes: 100 * BLOCK } })
+  const { entries, released, keys } = open({ ofAccount: { entries: 2, bytes: 100 * BLOCK, texts: MOST } })
   entries.keep(entryOf('a', 'p production', 'one', 1, 'same'))
   entries.keep(entryOf('a', 'p production', 'two', 1, 'same'))
   entries.use(idOf('p production', 'one'))
@@ -51,8 +54,34 @@ test('what was used longest ago goes first, and a body goes with its last entry'
   assert.deepEqual(released, [])
   entries.keep(entryOf('a', 'p production', 'one', 1, 'other'))
   assert.deepEqual(released, ['same'])
-  entries.dropProject('p')
+  entries.dropProjects(new Set(['p']))
   assert.deepEqual([keys(), entries.usedBy('a'), entries.used('p production')], [[], NONE, NONE])
+})
+
+/** An entry with tags of so many characters. */
+function taggedOf(account: string, space: string, key: string, characters: number): DataEntry {
+  return { ...entryOf(account, space, key), tags: Array.from({ length: 8 }, () => 'x'.repeat(characters / 8)) }
+}
+
+test('keys and tags that stay in memory have a budget: the project and environment with most gives way', () => {
+  const { entries, keys } = open({ ofAccount: { entries: 100, bytes: 100 * BLOCK, texts: 10_000 } })
+  entries.keep(entryOf('a', 'p1 production', 'own', 8))
+  for (let at = 0; at < 30; at++) entries.keep(taggedOf('a', 'p1 preview', `many-${at}`, 2000))
+  assert.deepEqual(keys(), ['own', ...[26, 27, 28, 29].map((at) => `many-${at}`)])
+  entries.keep(taggedOf('a', 'p1 preview', 'too-large', 16_000))
+  assert.deepEqual(keys(), ['own'])
+  for (let at = 0; at < 30; at++) entries.keep({ ...taggedOf('a', 'p1 preview', 'same', 2000), number: at })
+  assert.deepEqual(keys(), ['own', 'same'], 'one that takes the place of another is counted once')
+})
+
+test('above the characters of all, the account that has most of them gives way', () => {
+  const { entries, keys } = open({ texts: 10_000 })
+  for (const key of ['b1', 'b2', 'b3']) entries.keep(entryOf('b', 'p2 production', key))
+  for (let at = 0; at < 8; at++) entries.keep(taggedOf('a', 'p1 production', `a${at}`, 2000))
+  assert.deepEqual(keys().sort(), ['a4', 'a5', 'a6', 'a7', 'b1', 'b2', 'b3'])
+  entries.dropProjects(new Set(['p1']))
+  for (let at = 0; at < 4; at++) entries.keep(taggedOf('c', 'p3 production', `c${at}`, 2000))
+  assert.equal(keys().length, 7, 'what is dropped is not counted')
 })
 
 const NONE = { entries: 0, bytes: 0 }

@@ -19,7 +19,7 @@ import { eventually } from '../../support/eventually.ts'
 import { siteOf } from '../router/sites.ts'
 import { get, imagePath, pngOf } from './png.ts'
 
-const BUDGET = { pages: 8, ofAccount: { pages: 5, bytes: 1024 ** 2 } }
+const BUDGET = { pages: 8, texts: 1024 ** 2, ofAccount: { pages: 5, bytes: 1024 ** 2, texts: 1024 ** 2 } }
 
 /** Pictures of another server, a different one for each query, behind a listener. */
 async function open(t: TestContext) {

@@ -85,3 +85,25 @@ test('pages of different deployments and groups are apart', async () => {
   assert.notEqual(ask('GET /', {}, 'd2').key, ask('GET /').key)
   assert.equal(ask('GET /').group, undefined)
 })
+
+test('the names of a query are looked up in the list once each, not compared with each of it', async () => {
+  let reads = 0
+  const names = new Proxy(
+    Array.from({ length: 1000 }, (_, at) => `allowed-${at}`),
+    {
+      get(list, name, self) {
+        reads++
+        return Reflect.get(list, name, self)
+      },
+    },
+  )
+  const site = await siteOf(CONFIG, { prerenders: OUTPUTS })
+  const request = requestOf(
+    `GET /open?${Array.from({ length: 2000 }, (_, at) => `x${at}`).join('&')}&allowed-999=1`,
+    VISITOR,
+  )
+  const decision = resolve(site, request) as PrerenderDecision
+  const page = pageRequestOf('d1', { ...decision, prerender: { ...decision.prerender, allowQuery: names } }, request)
+  assert.equal(page.search, '?allowed-999=1')
+  assert.ok(reads < 10_000, `${reads} reads`)
+})

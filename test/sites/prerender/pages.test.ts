@@ -1,9 +1,10 @@
 /** The kept pages in memory, as pure functions of their calls. docs/prerendering.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPages, type Page } from '../../../src/sites/prerender/pages.ts'
+import { createPages, type Page, type PageBudget } from '../../../src/sites/prerender/pages.ts'
 
-const BUDGET = { pages: 6, ofAccount: { pages: 4, bytes: 10 * 4096 } }
+const MOST = 1024 ** 2
+const BUDGET = { pages: 6, texts: MOST, ofAccount: { pages: 4, bytes: 10 * 4096, texts: MOST } }
 
 function pageOf(key: string, change: Partial<Page> = {}): Page {
   return {
@@ -14,9 +15,9 @@ function pageOf(key: string, change: Partial<Page> = {}): Page {
   }
 }
 
-function open() {
+function open(budget: PageBudget = BUDGET) {
   const released: string[] = []
-  return { released, pages: createPages(BUDGET, (account, digest) => void released.push(`${account}/${digest}`)) }
+  return { released, pages: createPages(budget, (account, digest) => void released.push(`${account}/${digest}`)) }
 }
 
 test('a page is fresh, then stale, then gone', () => {
@@ -88,4 +89,26 @@ test('a body is released with the last page that has it, and one of the output n
   assert.deepEqual([released, [...pages.all()].map(({ key }) => key)], [[], ['b']])
   pages.drop(pages.use('b')!)
   assert.deepEqual([released, pages.used('team_1')], [['team_1/same'], { pages: 0, bytes: 0 }])
+})
+
+/** A page with headers of so many characters, and no body of its own. */
+function headedOf(key: string, account: string, characters: number): Page {
+  const headers = [{ name: 'x-a', value: 'x'.repeat(characters) }]
+  return pageOf(key, { account, headers, body: { digest: key, size: 10, isOwned: false } })
+}
+
+test('headers and tags that stay in memory have a budget, of an account and of all', () => {
+  const { pages } = open({ pages: 100, texts: 10_000, ofAccount: { pages: 50, bytes: MOST, texts: 7000 } })
+  const kept = () => [...pages.all()].map(({ key }) => key).sort()
+  for (const key of ['b1', 'b2', 'b3']) pages.keep(pageOf(key, { account: 'team_2', tags: ['x'.repeat(900)] }))
+  for (let at = 0; at < 10; at++) pages.keep(headedOf(`a${at}`, 'team_1', 1000))
+  assert.deepEqual(kept(), ['a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'b1', 'b2', 'b3'])
+  pages.keep(headedOf('c', 'team_3', 3000))
+  assert.deepEqual(kept(), ['a7', 'a8', 'a9', 'b1', 'b2', 'b3', 'c'], 'the account that has most gives way')
+  pages.keep(headedOf('a', 'team_1', 8000))
+  assert.deepEqual(kept(), ['b1', 'b2', 'b3', 'c'], 'one that is too large is not kept')
+  for (let at = 0; at < 30; at++) pages.keep(headedOf('same', 'team_1', 1000))
+  for (const page of [...pages.all()]) pages.drop(page)
+  for (let at = 0; at < 6; at++) pages.keep(headedOf(`d${at}`, 'team_1', 1000))
+  assert.equal(kept().length, 6, 'what is dropped or replaced is not counted')
 })

@@ -127,6 +127,24 @@ test('rules that double a path, a query or a header with each step end with 508,
   }
 })
 
+test('a query that rules make has at most 32 KiB, and the largest of a visitor passes', async () => {
+  const grown = '$1'.repeat(10)
+  const parts = Array.from({ length: 8000 }, (_, at) => (at % 10).toString()).join('&')
+  const rules = [
+    { dest: `/f?${grown}` },
+    { dest: '/f', transforms: [{ type: 'request.query', op: 'append', target: { key: 'a' }, args: grown }] },
+    { dest: '/f', transforms: [{ type: 'request.query', op: 'set', target: { key: { neq: 'z' } }, args: '$1' }] },
+  ]
+  for (const rule of rules) {
+    const site = await siteOf({ routes: [{ src: '/(.*)', ...rule }] }, { functions: ['f'] })
+    const found = resolve(site, requestOf(`GET /${'a=1&'.repeat(1000)}?b&c&d&e&f&g&h&i&j`))
+    assert.equal(lineOf(found), 'error 508 ROUTING_TOO_LARGE', JSON.stringify(rule))
+  }
+  const plain = await siteOf({ routes: [{ src: '/(.*)', dest: '/f?a=$1' }] }, { functions: ['f'] })
+  const passed = resolve(plain, requestOf(`GET /1?${parts}`))
+  assert.ok(passed.kind === 'function' && passed.invocation.search.length > 16_000)
+})
+
 test('rules that look again and again end with 508', async () => {
   const routes = Array.from({ length: 100 }, (_, at) => ({ src: `/${at}`, dest: `/${at + 1}`, check: true }))
   const site = await siteOf({ routes: [{ handle: 'filesystem' }, ...routes, { handle: 'rewrite' }, ...routes] })

@@ -16,7 +16,7 @@ const facts = (id: string, more: Parameters<typeof project>[1] = {}): HostFacts 
 const kindOf = (found: OwnUrl) => (typeof found === 'string' ? found : found.serving.kind)
 
 /** Own urls over a control plane that knows `known`, with a clock that the test moves. */
-function openTried(rules: { maxKept?: number; perSecond?: number; atOnce?: number } = {}) {
+function openTried(rules: { maxKept?: number; maxCharacters?: number; perSecond?: number; atOnce?: number } = {}) {
   const known = new Map<string, HostFacts>()
   const asked: string[] = []
   const state = {
@@ -163,4 +163,19 @@ test('so many are looked up at once, and so many are kept: the least recently us
     [...urls.kept()].map(({ host }) => host),
     ['d4.test', 'd2.test', 'd1.test'],
   )
+})
+
+test('what is kept has a budget of characters too: the least recently used goes', async () => {
+  const large = (id: string) => facts(id, { settings: { optionsPaths: ['/'.padEnd(5000, 'x')] } })
+  const { urls, known, find } = openTried({ maxCharacters: 3.5 * JSON.stringify(large('d1')).length })
+  const kept = () => [...urls.kept()].map(({ host }) => host)
+  for (const id of ['d1', 'd2', 'd3', 'd4']) known.set(`${id}.test`, large(id))
+  known.set('small.test', facts('small'))
+  for (const host of ['small.test', 'd1.test', 'd2.test', 'd3.test']) await find(host)
+  assert.deepEqual(kept(), ['small.test', 'd1.test', 'd2.test', 'd3.test'])
+  await find('d4.test')
+  assert.deepEqual(kept(), ['d2.test', 'd3.test', 'd4.test'])
+  urls.changed([gone('deployment', 'd2')])
+  for (const host of ['d1.test', 'small.test']) await find(host)
+  assert.deepEqual(kept(), ['d3.test', 'd4.test', 'd1.test', 'small.test'], 'what is dropped is not counted')
 })

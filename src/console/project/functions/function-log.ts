@@ -1,5 +1,6 @@
 /** The newest log lines of the functions of a deployment, on its page. docs/console.md: Project pages. */
 import type { Static } from 'typebox'
+import { MAX_WORD } from '../../../delivery/logs/filter.ts'
 import type { RequestLogs } from '../../../delivery/logs/request-logs.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
@@ -11,7 +12,7 @@ import { type Choice, select } from '../../fields.ts'
 import { clockTime } from '../../time.ts'
 import { newestLines } from '../build-log.ts'
 
-const Text = Type.Optional(Type.String({ maxLength: 256 }))
+const Text = Type.Optional(Type.String({ maxLength: MAX_WORD }))
 export const LogFilters = Type.Object({ level: Text, text: Text })
 type LogFilters = Static<typeof LogFilters>
 
@@ -40,7 +41,7 @@ export async function functionLog(
   if (rows.length === 0 && !isNarrowed) return undefined
   const fields = html`<div>${select('level', 'Level', LEVELS, { value: level })}</div>
 <div><label for="text">Text or path</label>
-<input type="search" id="text" name="text" value="${text}" maxlength="256"></div>`
+<input type="search" id="text" name="text" value="${text}" maxlength="${MAX_WORD}"></div>`
   return html`<section class="card log" aria-labelledby="function-log"><header><h2 id="function-log">Function log</h2></header>
 <div class="in">${filterForm(path, isNarrowed, fields)}</div>
 ${(hasMoreRows || lines.length < all.length) && html`<p class="soft small in">The newest lines. <code>vercel logs</code> has older ones.</p>`}
