@@ -36,11 +36,12 @@ export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
     ...deliverySpans(spans),
     bind: (work) => AsyncLocalStorage.bind(work),
     // An unavailable collector only loses spans.
-    close: () => withTimeLimit(
-      provider.shutdown().catch(() => {}),
-      LAST_SEND_MS,
-      undefined,
-    ),
+    close: () =>
+      withTimeLimit(
+        provider.shutdown().catch(() => {}),
+        LAST_SEND_MS,
+        undefined,
+      ),
   }
 }
 
