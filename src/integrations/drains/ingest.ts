@@ -58,16 +58,16 @@ export async function ingestLines(
     count++
     await insertDelivery(ctx.db, {
       id: newId('dlv'),
-      accountId: project.account_id,
-      endpointId: drain.id,
-      installationId: drain.configuration_id,
-      eventStamp: null,
+      account_id: project.account_id,
+      endpoint_id: drain.id,
+      configuration_id: drain.configuration_id,
+      event_stamp: null,
       type: 'log-drain.lines',
       body: text,
-      bodyBytes: bytes,
-      dueAt: ctx.now,
-      heldAt: null,
-      stamp: ctx.deps.clock.stamp(),
+      body_bytes: bytes,
+      due_at: ctx.now,
+      held_at: null,
+      created_stamp: ctx.deps.clock.stamp(),
     })
   }
   if (count > 0) ctx.deps.wakeups.deliveries()

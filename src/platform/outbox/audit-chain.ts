@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
-import { insertMissingRows, insertRows } from '../db/bulk.ts'
+import { insertMissingRows, insertRows, preparedInsert } from '../db/bulk.ts'
 import { type Db, preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
@@ -140,19 +140,4 @@ const selectHead = preparedQuery<Record<string, never>, ChainLink>((db) =>
     .$narrowType<ChainLink>(),
 )
 
-const insertEntry = preparedQuery<Row<'audit'>, unknown>(
-  (db, value) =>
-    db.insertInto('audit').values({
-      stamp: value.stamp,
-      account_id: value.account_id,
-      actor_kind: value.actor_kind,
-      actor_id: value.actor_id,
-      token_id: value.token_id,
-      type: value.type,
-      subject_id: value.subject_id,
-      fields_json: value.fields_json,
-      position: value.position,
-      hash: value.hash,
-    }),
-  { discardResult: true },
-)
+const insertEntry = preparedInsert('audit')
