@@ -2,9 +2,9 @@
  * Reserved slugs: for 90 days after a rename, only the previous holder can claim the slug. The row stores a hash, because the slug may be the name of
  * a deleted user. docs/accounts.md: Usernames and slugs.
  */
-import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 const RESERVED_MS = 90 * 86_400_000
@@ -36,13 +36,8 @@ export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly stri
 
 /** Reserves the slug that an account renames away from. Refuses: too_many_slugs 409. */
 export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
-  const { kept } = await ctx.db
-    .selectFrom('reserved_slug')
-    .select(sql<number>`count(*)`.as('kept'))
-    .where('holder_id', '=', holderId)
-    .where('expires_at', '>', ctx.now)
-    .executeTakeFirstOrThrow()
-  if (Number(kept) >= MAX_RESERVED) refuse('too_many_slugs')
+  const reserved = ctx.db.selectFrom('reserved_slug').where('holder_id', '=', holderId)
+  if ((await rowCount(reserved.where('expires_at', '>', ctx.now))) >= MAX_RESERVED) refuse('too_many_slugs')
   await retainSlug(ctx, slug, holderId)
 }
 
