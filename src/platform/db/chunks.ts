@@ -11,6 +11,27 @@ export function chunks<T>(all: readonly T[]): T[][] {
   return cut
 }
 
+/** Groups items, in order, by their total weight and their number. A heavier item is a group of its own. */
+export function chunksByWeight<T>(
+  all: readonly T[],
+  weightOf: (one: T) => number,
+  maxWeight: number,
+  maxCount = Number.POSITIVE_INFINITY,
+): T[][] {
+  const groups: T[][] = []
+  let total = 0
+  for (const one of all) {
+    const weight = weightOf(one)
+    const last = groups.at(-1)
+    total += weight
+    if (last === undefined || last.length === maxCount || total > maxWeight) {
+      groups.push([one])
+      total = weight
+    } else last.push(one)
+  }
+  return groups
+}
+
 /** A request yields this often: with the longest single step it stays below 25 ms. */
 const TURN_MS = 8
 

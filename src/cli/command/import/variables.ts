@@ -1,4 +1,5 @@
 /** The variables of a project: those to write, and those that the user must set manually. docs/moving-in.md: Variables. */
+import { chunksByWeight } from '../../../platform/db/chunks.ts'
 import { type AccountImportReport, type Failure, type Step, sendBisecting } from './plan.ts'
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment, withQuery } from './server.ts'
@@ -142,16 +143,5 @@ function named({ key, target, customEnvironmentIds = [], gitBranch }: Draft): st
 }
 
 function slicesOf(drafts: readonly Draft[]): Draft[][] {
-  const slices: Draft[][] = []
-  let bytes = 0
-  for (const draft of drafts) {
-    const size = Buffer.byteLength(JSON.stringify(draft))
-    const last = slices.at(-1)
-    bytes += size
-    if (last === undefined || last.length === MAX_SENT || bytes > MAX_BYTES) {
-      slices.push([draft])
-      bytes = size
-    } else last.push(draft)
-  }
-  return slices
+  return chunksByWeight(drafts, (draft) => Buffer.byteLength(JSON.stringify(draft)), MAX_BYTES, MAX_SENT)
 }
