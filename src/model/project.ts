@@ -1,4 +1,4 @@
-import type { Ctx, Params } from '../context.ts'
+import type { Ctx, OperatorCtx, Params } from '../context.ts'
 import { canSeeProject } from '../platform/access/guards.ts'
 import { isProjectId } from '../platform/access/prefetch.ts'
 import { isUniqueViolation, preparedQuery } from '../platform/db/db.ts'
@@ -32,7 +32,7 @@ async function readProject({ db, caller, account }: Ctx, idOrName: string): Prom
 
 /** Updates columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
 export async function changeProject(
-  ctx: Ctx,
+  ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   project: Row<'project'>,
   columns: Partial<Row<'project'>>,
 ): Promise<Row<'project'>> {

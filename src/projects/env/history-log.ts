@@ -132,13 +132,6 @@ export async function purgeDeletedHistory(ctx: OperatorCtx, limit: number): Prom
     .where('expires_at', '<=', ctx.now)
     .limit(limit)
     .execute()
-  for (const row of old) {
-    await ctx.db
-      .deleteFrom('env_history')
-      .where('project_id', '=', row.project_id)
-      .where('env_id', '=', row.env_id)
-      .where('version', '=', row.version)
-      .execute()
-  }
+  await deleteRows(ctx.db, 'env_history', old)
   return old.length
 }
