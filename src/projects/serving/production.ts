@@ -29,7 +29,8 @@ export async function assignReadyDeployment(ctx: OperatorCtx, project: Project, 
   await setProductionDeployment(ctx, project, deployment, {})
 }
 
-function autoAssigns(project: Project): boolean {
+/** Returns whether new production deployments get the domains of a project. */
+export function autoAssigns(project: Project): boolean {
   return (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
 }
 
