@@ -8,7 +8,14 @@ import { pluralize } from '../../platform/base/text.ts'
 import { chunksByWeight } from '../../platform/db/chunks.ts'
 import { parseDotenv, reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
-import { callService, type LineError, ServiceError, type ServiceRequest, servicePath } from './service-client.ts'
+import {
+  callService,
+  type LineError,
+  queryText,
+  ServiceError,
+  type ServiceRequest,
+  servicePath,
+} from './service-client.ts'
 
 /** Variables per request, and their bytes: the service accepts 1 MiB. */
 const SLICE = 100
@@ -161,9 +168,4 @@ type Pulled = { env: Record<string, string>; omitted: string[] }
 function teamOf({ value }: Invocation): Record<string, string | undefined> {
   const team = value('team')
   return { [team?.startsWith('team_') ? 'teamId' : 'slug']: team }
-}
-
-function queryText(query: Record<string, string | undefined>): string {
-  const pairs = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }

@@ -1,6 +1,7 @@
 /** Requests to the running service, at HOST and PORT or BERTH_PUBLIC_URL. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, listenOrigin } from '../../config.ts'
 import { createTrustedFetch } from '../../operations/doctor/network/trusted-fetch.ts'
 import { describeError, readText } from '../../platform/adapters/file-errors.ts'
@@ -72,6 +73,12 @@ export function servicePath(root: string, parts: readonly (string | undefined)[]
   return [root, ...segments].join('/')
 }
 
+/** Returns the query of a path, with `?`; empty where no value is given. */
+export function queryText(query: Record<string, string | number | undefined>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
 /** The time limit of the local service. */
 const HERE_MS = 5000
 /** The service address per configuration. */
@@ -128,7 +135,7 @@ async function askOnce(
     const { status, text, isJson, waitS } = await readAnswer(fetch, origin, path, request, timeoutMs)
     if (status < 300) return text === '' ? undefined : isJson ? parsed(origin, text) : text
     if (status === 429 && waitS <= MAX_WAIT_S && waits < MAX_WAITS) {
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
+      await sleep(Math.max(0, waitS) * 1000)
       continue
     }
     throw new ServiceError(status, isJson ? errorIn(text) : {})
