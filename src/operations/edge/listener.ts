@@ -14,7 +14,7 @@ import { peerAddress } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { createAdmission } from '../../platform/verdict/admission.ts'
-import { PLAIN, pathOf, plain } from '../../platform/verdict/plain-answer.ts'
+import { json, pathOf, plain } from '../../platform/verdict/plain-answer.ts'
 import { isCertificateAllowed } from '../../platform/verdict/verdict.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { isMemberAt } from '../../projects/site-sign-in/site-sessions.ts'
@@ -163,7 +163,7 @@ function answering(deps: Deps, followed: SyncedHosts) {
       return counted(await checkAuthRequest(judged, admit, visitor))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
+      return plain(405, 'Only GET is supported here.', { allow: 'GET, HEAD' })
     }
     switch (path) {
       case '/edge/v1/ask': {
@@ -181,7 +181,7 @@ function answering(deps: Deps, followed: SyncedHosts) {
       case '/edge/v1/snapshot':
         return answerSnapshot(snapshot, query, request.headers['if-none-match'])
       case '/edge/v1/ready':
-        return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: readiness(followed) }
+        return json(200, readiness(followed))
       default:
         return plain(404, 'Not found. The paths are in docs/edge.md')
     }
