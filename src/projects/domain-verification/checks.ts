@@ -3,6 +3,7 @@
  * domain: so accounts wait for none that has many domains, and a domain is looked up once. docs/domains.md: Automatic checks.
  */
 import type { Deps, OperatorCtx } from '../../context.ts'
+import { eventAccount } from '../../model/account.ts'
 import type { DnsAnswer } from '../../platform/adapters/dns.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -99,11 +100,7 @@ async function verify(deps: Deps, { account_id, name }: Domain, records: DnsAnsw
       .where('account_id', '=', account_id)
       .where('id', '=', domain.project_id)
       .executeTakeFirstOrThrow()
-    const owner = await db
-      .selectFrom('account')
-      .select(['id', 'kind'])
-      .where('id', '=', account_id)
-      .executeTakeFirstOrThrow()
+    const owner = await eventAccount(db, account_id)
     const { outgoing, ...outboxCtx } = begin()
     const ctx: OperatorCtx = { actor: ACTOR, db, deps, ...outboxCtx }
     await verifyClaim(ctx, owner, { project, domain }, records)
