@@ -19,22 +19,14 @@ import {
 import { canUsePasswords, type GroupRule } from './platform/settings/sign-in.ts'
 import type { DatabaseSetting, KeyringSetting, PoolSettings } from './platform/settings/store.ts'
 import { receiverOf, type TraceReceiver } from './platform/settings/traces.ts'
-import { BadSetting, type Setting, type SettingType } from './platform/settings/types.ts'
+import { BadSetting, type Setting, type ValuesOf } from './platform/settings/types.ts'
 import { unknownSettings } from './platform/settings/unknown.ts'
 import { SETTINGS } from './settings.ts'
 
 export type { ConnectionSettings }
 export { BadSetting }
 
-type Rows = typeof SETTINGS
-/** The value of each setting. Undefined where it is not set and has no default. */
-type Values = {
-  [N in keyof Rows]: Rows[N]['type'] extends SettingType<infer V>
-    ? Rows[N] extends { default: string }
-      ? V
-      : V | undefined
-    : never
-}
+type Values = ValuesOf<typeof SETTINGS>
 
 export type Config = {
   host: string

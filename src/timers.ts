@@ -1,6 +1,5 @@
 /** TABLE Timers: name, period, sweep. A sweep compares times in the tables, and is safe to repeat and on several instances at once. */
 
-import { purgeEndedSessions } from './accounts/sign-in/sessions.ts'
 import { checkIdentities } from './accounts/single-sign-on/check.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { endLostBuilds } from './delivery/builds/expiry.ts'
@@ -51,7 +50,7 @@ const TURN = 20
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: expirySweep('token') },
-  'ended-sessions': { periodMs: HOUR_MS, sweep: purgeEndedSessions },
+  'ended-sessions': { periodMs: HOUR_MS, sweep: expirySweep('session') },
   'half-sign-ins': { periodMs: HOUR_MS, sweep: expirySweep('half_sign_in') },
   'old-site-sessions': { periodMs: HOUR_MS, sweep: expirySweep('site_session') },
   'spent-challenges': { periodMs: HOUR_MS, sweep: expirySweep('spent_challenge') },

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OperatorCtx, Params } from '../context.ts'
-import { containsPattern } from '../platform/db/db.ts'
+import type { EventAccount, OperatorCtx, Params } from '../context.ts'
+import { containsPattern, type Queries } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
 import type { Role } from '../platform/permissions/roles.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
@@ -13,6 +13,11 @@ export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row
   if (row === undefined || (kind !== undefined && row.kind !== kind))
     refuse('not_found', `No ${kind ?? 'account'} "${id}".`)
   return row
+}
+
+/** Returns an account for its events. Throws without it. */
+export function eventAccount(db: Queries, id: string): Promise<EventAccount> {
+  return db.selectFrom('account').select(['id', 'kind']).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
 /** Returns a condition on `account`: slug, email or name contains a text. Slug and email are lower case; the engine lowers the name. */

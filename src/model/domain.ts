@@ -22,7 +22,7 @@ export function showRouting(row: Row<'project_domain'>) {
 }
 
 /** Returns the status code of a redirect, 307 by default. */
-export function redirectCodeOf(row: Pick<Row<'project_domain'>, 'redirect' | 'redirect_status_code'>) {
+function redirectCodeOf(row: Pick<Row<'project_domain'>, 'redirect' | 'redirect_status_code'>) {
   const code = row.redirect_status_code as RedirectCode | null
   return row.redirect === null ? null : (code ?? 307)
 }

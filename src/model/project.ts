@@ -1,9 +1,10 @@
-import type { Ctx, Params } from '../context.ts'
+import type { Ctx, OperatorCtx, Params } from '../context.ts'
 import { canSeeProject } from '../platform/access/guards.ts'
 import { isProjectId } from '../platform/access/prefetch.ts'
 import { isUniqueViolation, preparedQuery } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
+import type { Settings } from './project-settings.ts'
 
 /**
  * Finds the project of the account by `idOrName` (or `projectId`). Only ids begin with `prj_`. Projects of other accounts, and those hidden from the
@@ -32,7 +33,7 @@ async function readProject({ db, caller, account }: Ctx, idOrName: string): Prom
 
 /** Updates columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
 export async function changeProject(
-  ctx: Ctx,
+  ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   project: Row<'project'>,
   columns: Partial<Row<'project'>>,
 ): Promise<Row<'project'>> {
@@ -49,6 +50,11 @@ export async function changeProject(
       refuse('project_name_taken', `A project named "${columns.name}" already exists.`)
     throw error
   }
+}
+
+/** Returns the settings of a project with these changes, for its column. */
+export function withSettings({ settings_json }: Row<'project'>, changes: Settings): string {
+  return JSON.stringify({ ...(JSON.parse(settings_json) as Settings), ...changes })
 }
 
 const selectById = preparedQuery<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>

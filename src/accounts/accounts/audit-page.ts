@@ -2,8 +2,7 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
-import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
+import { SCAN_LIMIT, scannedPage, stampBefore } from '../../platform/http/pagination.ts'
 
 type Filter = {
   limit?: number | undefined
@@ -17,7 +16,7 @@ type Filter = {
 
 /** Reads audit entries, newest first. The log has no index but its stamp, so a filter searches the next SCAN_LIMIT entries and `next` continues there. */
 export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filter) {
-  const { limit = DEFAULT_LIMIT, until, since, accountId, actorId, type } = filter
+  const { until, since, accountId, actorId, type } = filter
   let placed = db.selectFrom('audit').orderBy('stamp', 'desc')
   if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
   if (since !== undefined) placed = placed.where('stamp', '>=', since * STAMPS_PER_MS)
@@ -25,13 +24,5 @@ export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filte
   if (accountId !== undefined) entries = entries.where('account_id', '=', accountId)
   if (actorId !== undefined) entries = entries.where('actor_id', '=', actorId)
   if (type !== undefined) entries = entries.where('type', '=', type)
-  const last = placed
-    .select('stamp')
-    .offset(sql.lit(SCAN_LIMIT - 1))
-    .limit(sql.lit(1))
-  const rows = await entries
-    .orderBy('stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  return paginateScan<Row<'audit'>>(rows, limit, until, (row) => row.stamp, last)
+  return scannedPage(entries, placed, filter, 'audit', 'stamp')
 }

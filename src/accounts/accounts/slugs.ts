@@ -2,9 +2,9 @@
  * Reserved slugs: for 90 days after a rename, only the previous holder can claim the slug. The row stores a hash, because the slug may be the name of
  * a deleted user. docs/accounts.md: Usernames and slugs.
  */
-import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
+import { isUniqueViolation, rowCount } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 const RESERVED_MS = 90 * 86_400_000
@@ -18,8 +18,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
  */
 export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
   const holder = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
-  if (holder !== undefined && !holders.includes(holder.id))
-    refuse('slug_taken', `"${slug}" is already taken by a user or a team.`)
+  if (holder !== undefined && !holders.includes(holder.id)) refuseTaken(slug)
   const reserved = await ctx.db
     .selectFrom('reserved_slug')
     .select(['holder_id', 'expires_at'])
@@ -34,15 +33,29 @@ export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly stri
   await ctx.db.deleteFrom('reserved_slug').where('slug_hash', '=', fingerprint(slug)).execute()
 }
 
+/** Writes an account, and maps violations of the unique indexes to errors. Refuses: slug_taken 409, email_taken 409. */
+export async function unlessTaken<T>(
+  { slug, email }: { slug: string; email: string | null },
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (isUniqueViolation(error, 'account_slug_key')) refuseTaken(slug)
+    if (isUniqueViolation(error, 'account_email_key'))
+      refuse('email_taken', `A user with the email ${email} already exists.`)
+    throw error
+  }
+}
+
+function refuseTaken(slug: string): never {
+  refuse('slug_taken', `"${slug}" is already taken by a user or a team.`)
+}
+
 /** Reserves the slug that an account renames away from. Refuses: too_many_slugs 409. */
 export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
-  const { kept } = await ctx.db
-    .selectFrom('reserved_slug')
-    .select(sql<number>`count(*)`.as('kept'))
-    .where('holder_id', '=', holderId)
-    .where('expires_at', '>', ctx.now)
-    .executeTakeFirstOrThrow()
-  if (Number(kept) >= MAX_RESERVED) refuse('too_many_slugs')
+  const reserved = ctx.db.selectFrom('reserved_slug').where('holder_id', '=', holderId)
+  if ((await rowCount(reserved.where('expires_at', '>', ctx.now))) >= MAX_RESERVED) refuse('too_many_slugs')
   await retainSlug(ctx, slug, holderId)
 }
 

@@ -4,7 +4,7 @@ import type { Ctx, Input, Params } from '../../context.ts'
 import { missingFactorColumn, mustHaveSecondFactor } from '../../platform/access/second-factor.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { newestPage } from '../../platform/http/pagination.ts'
 import type { Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts'
@@ -49,17 +49,10 @@ export async function listTeams(
   _: undefined,
   { query }: Input<TeamsQuery>,
 ): Promise<Static<typeof TeamList>> {
-  const { limit = DEFAULT_LIMIT, until, since } = query
   let teams = teamsOf(ctx)
-  if (until !== undefined) teams = teams.where('account.created_stamp', '<', stampBefore(until))
-  if (since !== undefined) teams = teams.where('account.created_stamp', '>', stampAfter(since))
   if (query.slug && ctx.account.kind === 'team') teams = teams.where('account.id', '=', ctx.account.id)
-  const rows = await teams
-    .orderBy('account.created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
-  return { teams: items.map(showTeam), pagination }
+  const { rows, pagination } = await newestPage(teams, query, 'account')
+  return { teams: rows.map(showTeam), pagination }
 }
 
 /**

@@ -5,7 +5,7 @@ import { matchesAccountSearch } from '../../model/account.ts'
 import { secondFactorColumn } from '../../platform/access/second-factor.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, newestRows, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { ROLE_PERMISSIONS, ROLES, type Role } from '../../platform/permissions/roles.ts'
 import { pendingOf } from './invitations.ts'
 import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './schema.ts'
@@ -31,7 +31,7 @@ export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query:
 
 /** Reads one row more than the page holds. */
 function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: readonly Role[]) {
-  const { limit = DEFAULT_LIMIT, until, since, search, role, filterByUserIds } = query
+  const { search, role, filterByUserIds } = query
   let members = ctx.db
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.user_id')
@@ -39,16 +39,11 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
     .select(secondFactorColumn('account.id'))
     .where('member.team_id', '=', teamId)
     .where('member.role', 'in', role === undefined ? roles : [role])
-  if (until !== undefined) members = members.where('member.created_stamp', '<', stampBefore(until))
-  if (since !== undefined) members = members.where('member.created_stamp', '>', stampAfter(since))
   if (search) members = members.where(matchesAccountSearch(search))
   if (filterByUserIds !== undefined) {
     members = members.where('account.id', 'in', filterByUserIds.split(',').slice(0, MAX_IDS))
   }
-  return members
-    .orderBy('member.created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
+  return newestRows(members, query, 'member.created_stamp')
 }
 
 /** Not paged: a team has few. Hides the name of a user who has not accepted. */

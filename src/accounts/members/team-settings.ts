@@ -2,11 +2,9 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
-import { isUniqueViolation } from '../../platform/db/db.ts'
-import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Team } from '../accounts/schema.ts'
-import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
+import { claimSlug, reserveSlug, unlessTaken } from '../accounts/slugs.ts'
 import { settingsOf, showTeam, type TeamRow } from '../accounts/teams.ts'
 import type { PatchTeam } from './schema.ts'
 import { mustBeInTeam } from './team-members.ts'
@@ -24,7 +22,7 @@ export async function updateTeam(
   const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
   const settings = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
   if (body.requireSecondFactor && !(await hasSecondFactor(ctx.db, ctx.caller.userId))) refuse('second_factor_first')
-  const columns: Partial<Row<'account'>> = {
+  const columns = {
     ...(body.requireSecondFactor !== undefined && {
       factor_demanded_at: body.requireSecondFactor ? (team.factor_demanded_at ?? ctx.now) : null,
     }),
@@ -39,18 +37,7 @@ export async function updateTeam(
     await claimSlug(ctx, body.slug, [team.id])
     await reserveSlug(ctx, team.slug, team.id)
   }
-  try {
-    const row = await ctx.db
-      .updateTable('account')
-      .set(columns)
-      .where('id', '=', team.id)
-      .returningAll()
-      .executeTakeFirstOrThrow()
-    return showTeam({ ...team, ...row })
-  } catch (error) {
-    if (isUniqueViolation(error, 'account_slug_key')) {
-      refuse('slug_taken', `"${body.slug}" is already taken by a user or a team.`)
-    }
-    throw error
-  }
+  const change = ctx.db.updateTable('account').set(columns).where('id', '=', team.id).returningAll()
+  const row = await unlessTaken({ slug: columns.slug, email: null }, () => change.executeTakeFirstOrThrow())
+  return showTeam({ ...team, ...row })
 }

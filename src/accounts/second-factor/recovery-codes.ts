@@ -1,8 +1,7 @@
 /** Recovery codes: ten per user, shown once, each single-use. docs/sign-in-and-consent.md: Second factors. */
 import { randomBytes } from 'node:crypto'
-import { sql } from 'kysely'
 import { fingerprint } from '../../platform/base/ids.ts'
-import type { Queries } from '../../platform/db/db.ts'
+import { type Queries, rowCount } from '../../platform/db/db.ts'
 
 const COUNT = 10
 /** Without i, l, o and u, to avoid misread characters and words. */
@@ -34,13 +33,8 @@ export async function consumeRecoveryCode(db: Queries, userId: string, hash: str
 }
 
 /** Counts the unused codes. */
-export async function countRecoveryCodes(db: Queries, userId: string): Promise<number> {
-  const { left } = await db
-    .selectFrom('recovery_code')
-    .select(sql<number>`count(*)`.as('left'))
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  return Number(left)
+export function countRecoveryCodes(db: Queries, userId: string): Promise<number> {
+  return rowCount(db.selectFrom('recovery_code').where('user_id', '=', userId))
 }
 
 /** Removes all codes of a user. */

@@ -108,14 +108,3 @@ export async function shortenSessions({ db, deps, now }: OperatorCtx, userId: st
   const longer = db.updateTable('session').set({ expires_at: end }).where('user_id', '=', userId)
   await longer.where('expires_at', '>', end).execute()
 }
-
-/** Sweep: deletes expired sessions. */
-export async function purgeEndedSessions({ db, now }: OperatorCtx, limit: number): Promise<number> {
-  const ended = db
-    .selectFrom('session')
-    .select('hash')
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit)
-  return (await db.deleteFrom('session').where('hash', 'in', ended).returning('hash').execute()).length
-}

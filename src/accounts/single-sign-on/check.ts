@@ -5,6 +5,7 @@
 
 import type { Deps, OperatorCtx } from '../../context.ts'
 import { type IdentityClaims, ProviderError } from '../../platform/adapters/identity-provider.ts'
+import { leaseDue } from '../../platform/outbox/lease-due.ts'
 import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../../platform/outbox/lease-loop.ts'
 import { recordWrite } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
@@ -30,10 +31,7 @@ export function checkIdentities(deps: Deps, now: number): Promise<number> {
 function identityWork(deps: Deps): LeaseQueue<Identity> {
   return {
     name: 'users to check with the provider',
-    async lease(now, running) {
-      const room = AT_ONCE - running.length
-      return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
-    },
+    lease: (now, running) => leaseDue(deps.db, 'identity', { now, leaseMs: AGAIN_MS, room: AT_ONCE - running.length }),
     run: (identity, now) =>
       checkOne(deps, identity, now()).catch((error) => {
         deps.log.warn(
@@ -42,23 +40,6 @@ function identityWork(deps: Deps): LeaseQueue<Identity> {
         )
       }),
   }
-}
-
-async function isAnyDue({ db }: Deps, now: number): Promise<boolean> {
-  return (await db.read.selectFrom('identity').select('sub').where('due_at', '<=', now).limit(1).execute()).length > 0
-}
-
-function lease({ db }: Deps, now: number, room: number): Promise<Identity[]> {
-  return db.write((tx) => {
-    const due = tx.selectFrom('identity').select('user_id').where('due_at', '<=', now).orderBy('due_at').limit(room)
-    return tx
-      .updateTable('identity')
-      .set({ due_at: now + AGAIN_MS })
-      .where('user_id', 'in', due)
-      .where('due_at', '<=', now)
-      .returningAll()
-      .execute()
-  })
 }
 
 async function checkOne(deps: Deps, identity: Identity, now: number): Promise<void> {

@@ -7,7 +7,7 @@ import { guard } from '../../platform/access/guards.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { newToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagination.ts'
+import { newestPage } from '../../platform/http/pagination.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { CreatedUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
@@ -30,15 +30,8 @@ export async function listUserTokens(
   _: undefined,
   { query }: Input<Static<typeof UserTokenQuery>>,
 ): Promise<Static<typeof UserTokenList>> {
-  const { limit = DEFAULT_LIMIT, until } = query
-  let tokens = tokensOf(ctx)
-  if (until !== undefined) tokens = tokens.where('created_stamp', '<', stampBefore(until))
-  const rows = await tokens
-    .orderBy('created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
-  return { tokens: items.map(showToken), pagination }
+  const { rows, pagination } = await newestPage(tokensOf(ctx), query)
+  return { tokens: rows.map(showToken), pagination }
 }
 
 /**

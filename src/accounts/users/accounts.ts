@@ -3,12 +3,11 @@
 import type { Input, OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/account.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { isUniqueViolation } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from '../accounts/schema.ts'
-import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
+import { claimSlug, reserveSlug, unlessTaken } from '../accounts/slugs.ts'
 import { assignInvitationsToUser } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { shortenSessions } from '../sign-in/sessions.ts'
@@ -64,22 +63,6 @@ async function insertAccount(ctx: DbCtx, account: NewAccount): Promise<Row<'acco
       .returningAll()
       .executeTakeFirstOrThrow(),
   )
-}
-
-/** Maps violations of the unique indexes to errors. Refuses: slug_taken 409, email_taken 409. */
-export async function unlessTaken<T>(
-  account: { slug: string; email: string | null },
-  write: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    if (isUniqueViolation(error, 'account_slug_key'))
-      refuse('slug_taken', `"${account.slug}" is already taken by a user or a team.`)
-    if (isUniqueViolation(error, 'account_email_key'))
-      refuse('email_taken', `A user with the email ${account.email} already exists.`)
-    throw error
-  }
 }
 
 /**

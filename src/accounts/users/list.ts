@@ -6,7 +6,7 @@ import { secondFactorColumn } from '../../platform/access/second-factor.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { containsPattern } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
+import { SCAN_LIMIT, scannedPage, stampBefore } from '../../platform/http/pagination.ts'
 import type { OperatorTeamList, PeopleQuery, PersonList, TokenList, TokenOf, TokensQuery } from './schema.ts'
 
 /** Lists users, newest first. A filter searches the next SCAN_LIMIT accounts per page. */
@@ -30,7 +30,7 @@ export async function listAllTeams(
 }
 
 async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: PeopleQuery) {
-  const { limit = DEFAULT_LIMIT, until, search } = query
+  const { until, search } = query
   let placed = ctx.db.selectFrom('account').orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
   let select = ctx.db
@@ -40,15 +40,7 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
     .select(secondFactorColumn('account.id'))
     .where('account.kind', '=', kind)
   if (search) select = select.where(matchesAccountSearch(search))
-  const rows = await select
-    .orderBy('account.created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const last = placed
-    .select('created_stamp as stamp')
-    .offset(sql.lit(SCAN_LIMIT - 1))
-    .limit(sql.lit(1))
-  return paginateScan(rows, limit, until, (row) => row.created_stamp, last)
+  return scannedPage(select, placed, query, 'account', 'created_stamp')
 }
 
 /** Formats a user for the operator's lists. `seen_at`: the last request or visit, in ms; `has_factor`: a second factor. */
@@ -79,7 +71,7 @@ export async function listAllTokens(
   _: undefined,
   { query }: Input<TokensQuery>,
 ): Promise<Static<typeof TokenList>> {
-  const { limit = DEFAULT_LIMIT, until, search, userId, unusedSince } = query
+  const { until, search, userId, unusedSince } = query
   let placed = ctx.db.selectFrom('token').orderBy('created_stamp', 'desc')
   if (userId !== undefined) placed = placed.where('user_id', '=', userId)
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
@@ -110,16 +102,8 @@ export async function listAllTokens(
       ]),
     )
   }
-  const rows = await select
-    .orderBy('token.created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const last = placed
-    .select('created_stamp as stamp')
-    .offset(sql.lit(SCAN_LIMIT - 1))
-    .limit(sql.lit(1))
-  const { rows: items, pagination } = await paginateScan(rows, limit, until, (row) => row.created_stamp, last)
-  return { tokens: items.map(showTokenRow), pagination }
+  const { rows, pagination } = await scannedPage(select, placed, query, 'token', 'created_stamp')
+  return { tokens: rows.map(showTokenRow), pagination }
 }
 
 type TokenRow = Row<'token'> & { seen_at: number | null; username: string | null; granted_json: string | null }

@@ -6,8 +6,8 @@ import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
 import type { UserPageCtx } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
-import { followNewEmail, unlessTaken } from './accounts.ts'
+import { claimSlug, reserveSlug, unlessTaken } from '../accounts/slugs.ts'
+import { followNewEmail } from './accounts.ts'
 
 const LINK_MS = 24 * 3_600_000
 

@@ -1,11 +1,11 @@
 import { findAccount } from '../../model/account.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
+import { removeSecondFactors } from '../second-factor/second-factor.ts'
+import { endSessionsOf } from '../sign-in/sessions.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
-import { signOutEverywhere } from './end-sessions.ts'
 import { listAllTeams, listAllTokens, listUsers } from './list.ts'
 import { CreatedOwnTeam, createOwnTeam, NewOwnTeam } from './own-team.ts'
 import { removeTeam, removeUser } from './remove.ts'
-import { resetSecondFactors } from './reset-second-factors.ts'
 import { revokeTokenByValue } from './revoke.ts'
 import {
   ForceQuery,
@@ -68,7 +68,10 @@ export const userRoutes = [
     summary: 'Remove the one-time codes, passkeys and recovery codes of a user who lost them, and end their sessions',
     tag,
     load: findAccount,
-    run: resetSecondFactors,
+    run: async (ctx, user) => {
+      // An attacker may hold the lost device.
+      if (await removeSecondFactors(ctx, user)) await endSessionsOf(ctx, user.id)
+    },
     refuses: ['not_found'],
     status: 204,
   }),
@@ -79,7 +82,7 @@ export const userRoutes = [
     summary: 'Sign a user out of all browsers',
     tag,
     load: findAccount,
-    run: signOutEverywhere,
+    run: (ctx, user) => endSessionsOf(ctx, user.id),
     refuses: ['not_found'],
     status: 204,
   }),

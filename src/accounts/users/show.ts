@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { listPasskeys } from '../second-factor/passkeys.ts'
 import { hasTotp } from '../second-factor/totp.ts'
@@ -47,11 +47,7 @@ export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): P
 /** Returns a team with its members and the number of its projects. */
 export async function showTeamDetails(ctx: OperatorCtx, team: Row<'account'>): Promise<Static<typeof TeamDetails>> {
   const { db } = ctx
-  const { projects } = await db
-    .selectFrom('project')
-    .select(sql<number>`count(*)`.as('projects'))
-    .where('account_id', '=', team.id)
-    .executeTakeFirstOrThrow()
+  const projectCount = await rowCount(db.selectFrom('project').where('account_id', '=', team.id))
   const members = await db
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.user_id')
@@ -62,7 +58,7 @@ export async function showTeamDetails(ctx: OperatorCtx, team: Row<'account'>): P
     .execute()
   return {
     ...showTeamRow(team),
-    projectCount: Number(projects),
+    projectCount,
     softBlocked: team.soft_blocked_at !== null,
     paymentMissing: team.payment_missing_at !== null,
     members: members.map(({ placed_at, email, ...one }) => ({

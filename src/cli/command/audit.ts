@@ -6,7 +6,7 @@ import type { AuditExport } from '../../operations/operator/export-audit.ts'
 import { writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
 import { pluralize } from '../../platform/base/text.ts'
 import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
-import { callService } from './service-client.ts'
+import { callService, queryText } from './service-client.ts'
 
 type Page = Static<typeof AuditExport>
 
@@ -31,13 +31,8 @@ export async function exportAuditCommand({ settings, value, progress }: Invocati
 
 async function* linesOf(config: Config, bounds: Record<string, number | undefined>, heard: (page: Page) => void) {
   for (let after: number | undefined; ; ) {
-    const given = Object.entries({ ...bounds, after }).filter(([, one]) => one !== undefined)
-    const query = new URLSearchParams(given.map(([name, one]) => [name, String(one)]))
-    const page = (await callService(config, {
-      method: 'GET',
-      path: `/operator/v1/audit/export?${query}`,
-      as: 'operator',
-    })) as Page
+    const path = `/operator/v1/audit/export${queryText({ ...bounds, after })}`
+    const page = (await callService(config, { method: 'GET', path, as: 'operator' })) as Page
     const first = { format: 'berth-audit-export', version: 1, previous: page.previous }
     const lines = [...(after === undefined ? [first] : []), ...page.entries]
     heard(page)

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { doctorCommand } from '../../operations/doctor/doctor.ts'
-import type { Finding } from '../../operations/doctor/finding.ts'
+import { type Finding, findingsAbout } from '../../operations/doctor/finding.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { isBesideSites } from '../../platform/tls/local-certificate.ts'
 import type { CommandResult, Invocation, ProgressBar } from '../command-line/command.ts'
 import { callService } from './service-client.ts'
 
-const about = 'a build'
+const { well, wrong } = findingsAbout('a build')
 const PAGE = 'built by berth doctor'
 /** The project: a file of three lines, whose build writes one page. */
 const SOURCE = `{
@@ -46,7 +46,7 @@ async function tryBuild(config: Config, progress: ProgressBar): Promise<Finding>
       await ask(config, 'DELETE', `/v9/projects/${name}`)
     }
   } catch (error) {
-    return { about, is: 'wrong', found: (error as Error).message }
+    return wrong((error as Error).message)
   }
 }
 
@@ -70,7 +70,6 @@ async function deploy(config: Config, name: string, progress: ProgressBar): Prom
 }
 
 function failureOf({ readyState, errorCode, errorMessage }: Deployment): Finding {
-  const wrong = (found: string, advice: string): Finding => ({ about, is: 'wrong', found, advice })
   if (readyState === 'QUEUED')
     return wrong(
       'no runner took it within two minutes',
@@ -85,12 +84,11 @@ async function findPage(config: Config, { url }: Deployment, seconds: number): P
   const { host, sites, edge } = config
   const origin = edge.sitesAddress ?? (isBesideSites(config) ? `http://${host}:${sites.port}` : undefined)
   const built = `a project of three lines was built in ${seconds} s`
-  if (origin === undefined)
-    return { about, is: 'well', found: `${built}; no sites server is set up to request it from` }
+  if (origin === undefined) return well(`${built}; no sites server is set up to request it from`)
   const answer = await pageAt(origin, url).catch((error: Error) => error.message)
-  if (answer.includes(PAGE)) return { about, is: 'well', found: `${built}, and ${origin} serves its page` }
+  if (answer.includes(PAGE)) return well(`${built}, and ${origin} serves its page`)
   const advice = 'see the checks "sites server" and "names of sites", and the log of the sites server'
-  return { about, is: 'wrong', found: `${built}, and ${origin} does not serve its page: ${firstLine(answer)}`, advice }
+  return wrong(`${built}, and ${origin} does not serve its page: ${firstLine(answer)}`, advice)
 }
 
 function firstLine(text: string): string {

@@ -5,9 +5,17 @@ import type { Config } from '../../config.ts'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { readText } from '../../platform/adapters/file-errors.ts'
 import { pluralize } from '../../platform/base/text.ts'
+import { chunksByWeight } from '../../platform/db/chunks.ts'
 import { parseDotenv, reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
-import { callService, type LineError, ServiceError, type ServiceRequest, servicePath } from './service-client.ts'
+import {
+  callService,
+  type LineError,
+  queryText,
+  ServiceError,
+  type ServiceRequest,
+  servicePath,
+} from './service-client.ts'
 
 /** Variables per request, and their bytes: the service accepts 1 MiB. */
 const SLICE = 100
@@ -34,7 +42,7 @@ export async function importCommand(invocation: Invocation): Promise<CommandResu
   const pieces = piecesOf(file, readText(file))
   const counts: Counts = { added: 0, updated: 0, unchanged: 0, skipped: [], failed: [] }
   const config = invocation.settings()
-  const slices = slicesOf(pieces)
+  const slices = chunksByWeight(pieces, ({ text }) => Buffer.byteLength(text), SLICE_BYTES, SLICE)
   await mustBeRight(config, invocation, file, slices)
   let sent = 0
   for (const slice of slices) {
@@ -69,21 +77,6 @@ function piecesOf(file: string, text: string): Piece[] {
     line,
     text: `${lines.slice(line - 1, (entries[at + 1]?.line ?? lines.length + 1) - 1).join('\n')}\n`,
   }))
-}
-
-function slicesOf(pieces: readonly Piece[]): Piece[][] {
-  const slices: Piece[][] = []
-  let bytes = 0
-  for (const piece of pieces) {
-    const size = Buffer.byteLength(piece.text)
-    const last = slices.at(-1)
-    bytes += size
-    if (last === undefined || last.length === SLICE || bytes > SLICE_BYTES) {
-      slices.push([piece])
-      bytes = size
-    } else last.push(piece)
-  }
-  return slices
 }
 
 /** Throws, naming every line that the service rejects as invalid. Other errors are reported later. */
@@ -175,9 +168,4 @@ type Pulled = { env: Record<string, string>; omitted: string[] }
 function teamOf({ value }: Invocation): Record<string, string | undefined> {
   const team = value('team')
   return { [team?.startsWith('team_') ? 'teamId' : 'slug']: team }
-}
-
-function queryText(query: Record<string, string | undefined>): string {
-  const pairs = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }

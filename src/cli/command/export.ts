@@ -8,7 +8,6 @@ import { pluralize } from '../../platform/base/text.ts'
 import { reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
 import { type ProjectData, projectsIn, readProject } from './import/project.ts'
-import type { ServerItem } from './import/schemas.ts'
 import { openServer, type Server, segment } from './import/server.ts'
 import { environmentLabels, readServerValue } from './import/variables.ts'
 import { clientToken, serviceOrigin } from './service-client.ts'
@@ -22,8 +21,7 @@ export async function exportAccount({ value, settings, progress }: Invocation): 
   const origin = await serviceOrigin(config)
   const token = clientToken(config)
   const here = openServer({ origin, token, team: value('team'), fetch: await createTrustedFetch(config) })
-  const names: string[] = []
-  for await (const { name } of projectsIn(here)) names.push(name)
+  const names = await Array.fromAsync(projectsIn(here), ({ name }): string => name)
   createDirectory(directory)
   const warnings: string[] = []
   let variables = 0
@@ -66,11 +64,7 @@ async function writeProject(here: Server, directory: string, whole: ProjectData)
 
 /** Webhooks and drains without their secrets, and members. */
 async function readAccount(here: Server): Promise<object> {
-  const all = async (path: string, name: string) => {
-    const items: ServerItem[] = []
-    for await (const one of here.list([path], name, 'absent')) items.push(one)
-    return items
-  }
+  const all = (path: string, name: string) => Array.fromAsync(here.list([path], name, 'absent'))
   const members =
     here.team === undefined ? [] : await all(`/v2/teams/${segment(here.team)}/members?limit=100`, 'members')
   return { webhooks: await all('/v1/webhooks', 'webhooks'), drains: await all('/v1/drains', 'drains'), members }

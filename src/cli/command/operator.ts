@@ -2,7 +2,7 @@
 import { readText } from '../../platform/adapters/file-errors.ts'
 import { BadUsage, type Invocation, type RunCommand } from '../command-line/command.ts'
 import { showReport } from './format.ts'
-import { callService, type ServiceRequest, servicePath } from './service-client.ts'
+import { callService, queryText, type ServiceRequest, servicePath } from './service-client.ts'
 
 const DAY_MS = 86_400_000
 
@@ -23,7 +23,7 @@ const REQUESTS: Record<string, (invocation: Invocation) => Request> = {
   'keys retire': ({ value }) => ({ method: 'DELETE', path: path('keys', value('key')) }),
   'audit verify': ({ value }) => ({
     method: 'GET',
-    path: `${path('audit', 'verify')}${value('head') === undefined ? '' : `?head=${encodeURIComponent(value('head')!)}`}`,
+    path: path('audit', 'verify') + queryText({ head: value('head') }),
     holds: 'verified',
     timeoutMs: WALK_MS,
   }),
@@ -107,11 +107,7 @@ const REQUESTS: Record<string, (invocation: Invocation) => Request> = {
       scopes: all('scope'),
     },
   }),
-  'integration list': ({ value }) => ({
-    method: 'GET',
-    path: `${path('integrations')}?limit=100${value('team') === undefined ? '' : `&teamId=${encodeURIComponent(value('team')!)}`}`,
-    list: 'integrations',
-  }),
+  'integration list': ({ value }) => listed('integrations', { teamId: value('team') }),
   'integration rm': ({ value }) => ({ method: 'DELETE', path: path('integrations', value('integration')) }),
   'integration secret add': ({ value }) => ({
     method: 'POST',
@@ -147,8 +143,7 @@ function path(...parts: (string | undefined)[]): string {
 }
 
 function listed(name: string, filters: Record<string, string | undefined>): Request {
-  const pairs = Object.entries(filters).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return { method: 'GET', path: `${path(name)}?${new URLSearchParams([['limit', '100'], ...pairs])}`, list: name }
+  return { method: 'GET', path: path(name) + queryText({ limit: 100, ...filters }), list: name }
 }
 
 function removal(list: string, name: string, { value, has }: Invocation): Request {

@@ -1,9 +1,11 @@
 /** Requests to the running service, at HOST and PORT or BERTH_PUBLIC_URL. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, listenOrigin } from '../../config.ts'
 import { createTrustedFetch } from '../../operations/doctor/network/trusted-fetch.ts'
 import { describeError, readText } from '../../platform/adapters/file-errors.ts'
+import { readAtMost } from '../../platform/fairness/bounded-body.ts'
 import { BadUsage, isEmptyOrDotSegment } from '../command-line/command.ts'
 import { oneLine } from '../command-line/print.ts'
 import { redirectMessage } from './import/response.ts'
@@ -71,6 +73,12 @@ export function servicePath(root: string, parts: readonly (string | undefined)[]
   return [root, ...segments].join('/')
 }
 
+/** Returns the query of a path, with `?`; empty where no value is given. */
+export function queryText(query: Record<string, string | number | undefined>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
 /** The time limit of the local service. */
 const HERE_MS = 5000
 /** The service address per configuration. */
@@ -100,8 +108,8 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
     const fetch = await createTrustedFetch(config)
     const signal = AbortSignal.timeout(HERE_MS)
     const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, { signal, redirect: 'manual' })
-    const text = await textWithin(answer, MAX_METADATA)
-    return (JSON.parse(text) as { issuer?: unknown }).issuer
+    const text = await readAtMost(answer.body, MAX_METADATA)
+    return text && (JSON.parse(text.toString()) as { issuer?: unknown }).issuer
   } catch {
     return undefined
   }
@@ -109,18 +117,6 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
 
 /** The document has some 9 KB. */
 const MAX_METADATA = 64 * 1024
-
-/** The text of a response; throws above the limit. */
-async function textWithin(answer: Response, max: number): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length
-    if (bytes > max) throw new Error('the answer is too long')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
-}
 
 async function askOnce(
   config: Config,
@@ -139,7 +135,7 @@ async function askOnce(
     const { status, text, isJson, waitS } = await readAnswer(fetch, origin, path, request, timeoutMs)
     if (status < 300) return text === '' ? undefined : isJson ? parsed(origin, text) : text
     if (status === 429 && waitS <= MAX_WAIT_S && waits < MAX_WAITS) {
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
+      await sleep(Math.max(0, waitS) * 1000)
       continue
     }
     throw new ServiceError(status, isJson ? errorIn(text) : {})

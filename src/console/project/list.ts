@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { nameOfTeam, selectReceivedInvitations } from '../../accounts/members/received-invitations.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
 import { tile } from '../../platform/pages/face/initials.ts'
 import { state } from '../../platform/pages/face/states.ts'
@@ -122,17 +123,13 @@ ${received.length > shown.length && html`<footer><a href="/invitations">Show all
 }
 
 /** Needs no permission check: the list was loaded before, and roles are never limited to projects. */
-async function countProjects({ db }: ConsoleCtx, account: OwnAccount): Promise<number> {
+function countProjects({ db }: ConsoleCtx, account: OwnAccount): Promise<number> {
   const some = db
     .selectFrom('project')
     .select('id')
     .where('account_id', '=', account.id)
     .limit(MAX_COUNTED + 1)
-  const { count } = await db
-    .selectFrom(some.as('some'))
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  return rowCount(db.selectFrom(some.as('some')))
 }
 
 function searchForm(account: OwnAccount, search: string | undefined): Html {

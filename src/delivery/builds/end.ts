@@ -1,5 +1,6 @@
 /** How a build ends: its deployment changes in the same transaction. docs/building.md: States. */
 import type { Deps, OperatorCtx } from '../../context.ts'
+import { eventAccount } from '../../model/account.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { writeEvents } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
@@ -83,10 +84,5 @@ async function changeDeployment(
     .returningAll()
     .executeTakeFirstOrThrow()
   const project = await db.selectFrom('project').selectAll().where('id', '=', row.project_id).executeTakeFirstOrThrow()
-  const owner = await db
-    .selectFrom('account')
-    .select(['id', 'kind'])
-    .where('id', '=', project.account_id)
-    .executeTakeFirstOrThrow()
-  await settle(ctx, project, owner, row, takesDomains)
+  await settle(ctx, project, await eventAccount(db, project.account_id), row, takesDomains)
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { showSettings } from '../../model/project-settings.ts'
 import { findOwnerId } from '../../platform/access/token-query.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { settle } from '../../projects/deployments/register.ts'
@@ -51,15 +52,8 @@ export async function createBuild(
 }
 
 async function mustHavePlace({ db }: Ctx, accountId: string, ownerId: string): Promise<void> {
-  const waiting = async (column: 'account_id' | 'owner_id', id: string) => {
-    const row = await db
-      .selectFrom('build')
-      .select(sql<number>`count(*)`.as('count'))
-      .where(column, '=', id)
-      .where(sql<boolean>`state = 'waiting'`)
-      .executeTakeFirstOrThrow()
-    return Number(row.count)
-  }
+  const waiting = (column: 'account_id' | 'owner_id', id: string) =>
+    rowCount(db.selectFrom('build').where(column, '=', id).where(sql<boolean>`state = 'waiting'`))
   const refuseFull = (max: number, whose: string) =>
     refuse('builds_rate_limited', `${max} builds of ${whose} wait already. Wait until some have ended, or cancel them.`)
   if ((await waiting('account_id', accountId)) >= MAX_WAITING.account) refuseFull(MAX_WAITING.account, 'this account')

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 import { MAX_PARTS, parseWeighed } from '../../platform/schema/json-weight.ts'
+import { closing, json } from '../../platform/verdict/plain-answer.ts'
 import { readShortBody } from '../../platform/verdict/short-body.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
@@ -19,20 +20,9 @@ const LIMITS = {
 } as const
 export type BodyKind = keyof typeof LIMITS
 
-/** Returns a JSON answer. */
-export function json(status: number, body: unknown): EdgeResponse {
-  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return { status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }
-}
-
 /** Returns an error with a code and a sentence. */
 export function fault(status: number, code: string, message: string): EdgeResponse {
   return json(status, { error: { code, message } })
-}
-
-/** Returns the answer to a request whose body is not read to its end. */
-export function closing(answer: EdgeResponse): EdgeResponse {
-  return { ...answer, headers: { ...answer.headers, connection: 'close' } }
 }
 
 /** Returns 409: another attempt has the build, or it has ended. */

@@ -1,11 +1,11 @@
 /** Requests of runners, by their paths and tokens. docs/building.md: Runner protocol. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Deps } from '../../context.ts'
-import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
+import { bearerOf, closing, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { endedByReport, findLease, type Holder } from '../builds/queue.ts'
 import { LEASE_PATH } from '../protocol/runner-protocol.ts'
-import { closing, leaseLost } from './answers.ts'
+import { leaseLost } from './answers.ts'
 import { openRunnerFiles } from './files.ts'
 import { openLeaseDesk, refuseRunners } from './lease.ts'
 import { answerBeat, answerFinish, answerLog } from './reports.ts'
@@ -87,5 +87,5 @@ function answersOf(deps: Deps): Readonly<Record<string, readonly [method: string
 }
 
 function notAllowed(method: string): EdgeResponse {
-  return { ...plain(405, `Only ${method} is supported here.`), headers: { ...PLAIN, allow: method } }
+  return plain(405, `Only ${method} is supported here.`, { allow: method })
 }

@@ -8,6 +8,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { atLeastSpeed } from '../../platform/fairness/file-turns.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
+import { closing, json } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { findLease, type Holder } from '../builds/queue.ts'
 import { BadFile } from '../files/file-store.ts'
@@ -15,7 +16,7 @@ import { FileNames } from '../protocol/runner-protocol.ts'
 import { nameStrays, refusalOfDisk, slicesOf } from '../uploads/blobs.ts'
 import { MAX_FILE_BYTES } from '../uploads/upload.ts'
 import { roomLeft } from '../uploads/usage.ts'
-import { closing, fault, json, leaseLost, readJson } from './answers.ts'
+import { fault, leaseLost, readJson } from './answers.ts'
 
 /** Files sent and taken at once. Others wait for their turn. */
 const AT_ONCE = 64

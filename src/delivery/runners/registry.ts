@@ -1,7 +1,7 @@
 /** Runners that asked for builds, and which of them get some. docs/runner.md: Drain and remove. */
 import { sql } from 'kysely'
 import type { Deps, OperatorCtx } from '../../context.ts'
-import type { Queries } from '../../platform/db/db.ts'
+import { type Queries, rowCount } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { LeaseRequest } from '../protocol/runner-protocol.ts'
 
@@ -61,11 +61,7 @@ function rowOf(db: Queries, name: string): Promise<Row<'runner'> | undefined> {
 
 /** Makes place for a new runner: of those that are gone and have no build, the one for the longest time goes. */
 async function hasPlace(db: Queries, now: number): Promise<boolean> {
-  const { count } = await db
-    .selectFrom('runner')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  if (Number(count) < MAX_RUNNERS) return true
+  if ((await rowCount(db.selectFrom('runner'))) < MAX_RUNNERS) return true
   const removed = await withoutBuilds(db)
     .where('last_seen_at', '<', now - RUNNER_TIMES.goneMs)
     .orderBy('last_seen_at')

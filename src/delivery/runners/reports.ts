@@ -1,6 +1,7 @@
 /** What a runner reports below its lease: beats, lines of the log, and the end. docs/building.md: Runner protocol. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
+import { json } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
 import { failBuild, releaseBuild, transactQueue } from '../builds/end.ts'
@@ -9,7 +10,7 @@ import { finishWithOutput } from '../builds/finish.ts'
 import { appendLog } from '../builds/log.ts'
 import { endedByReport, type Holder, moveDeployment, type Outcome, renewLease } from '../builds/queue.ts'
 import { Beat, Finish, LEASE_TIMES, type LeaseState, LogBatch } from '../protocol/runner-protocol.ts'
-import { fault, json, leaseLost, readJson } from './answers.ts'
+import { fault, leaseLost, readJson } from './answers.ts'
 
 /** Renews a lease. Any step after `preparing` says that the build runs. */
 export async function answerBeat(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {

@@ -6,7 +6,7 @@ import { EVENTS, type EventName } from '../../events.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
+import { SCAN_LIMIT, scannedPage, stampBefore } from '../../platform/http/pagination.ts'
 import { resolveEventName, subscribedName } from '../../platform/outbox/event-names.ts'
 import type { Permission } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -56,8 +56,9 @@ type DeliveryFilter = Static<typeof ListDeliveriesOfQuery> & { projectIds?: read
 async function pageOfDeliveries(
   ctx: OperatorCtx,
   all: SelectQueryBuilder<Schema, 'delivery', object>,
-  { limit = DEFAULT_LIMIT, until, status, type, projectIds = null }: DeliveryFilter,
+  query: DeliveryFilter,
 ): Promise<Static<typeof DeliveryList>> {
+  const { until, status, type, projectIds = null } = query
   let placed = all.orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
   let select = ctx.db
@@ -70,15 +71,7 @@ async function pageOfDeliveries(
   if (status === 'pending') select = select.where('delivery.held_at', 'is', null)
   if (type !== undefined) select = select.where('delivery.type', '=', resolveEventName(type) ?? type)
   if (projectIds !== null) select = select.where('event.project_id', 'in', [...projectIds])
-  const deliveries = await select
-    .orderBy('delivery.created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const last = placed
-    .select('created_stamp as stamp')
-    .offset(sql.lit(SCAN_LIMIT - 1))
-    .limit(sql.lit(1))
-  const { rows, pagination } = await paginateScan(deliveries, limit, until, (row) => row.created_stamp, last)
+  const { rows, pagination } = await scannedPage(select, placed, query, 'delivery', 'created_stamp')
   const attempts = await attemptsOf(ctx, rows)
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }

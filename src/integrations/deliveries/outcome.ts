@@ -2,6 +2,7 @@
 
 import type { Deps, OperatorCtx } from '../../context.ts'
 import type { OutgoingResult } from '../../platform/adapters/egress.ts'
+import { preparedInsert } from '../../platform/db/bulk.ts'
 import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { disableEndpoint } from '../webhooks/disable.ts'
@@ -32,22 +33,22 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
   await deps.db.write(async (db) => {
     const [ours] = await updateDelivery(db, {
       id: delivery.id,
-      leasedUntil: delivery.due_at,
+      leased_until: delivery.due_at,
       attempts: number,
-      dueAt,
-      heldAt: dueAt === null ? null : delivery.held_at,
+      due_at: dueAt,
+      held_at: dueAt === null ? null : delivery.held_at,
       status: outcome === 'retried' ? 'pending' : outcome,
-      doneAt: dueAt === null ? now : null,
+      done_at: dueAt === null ? now : null,
       // Log lines are stored until they are delivered or given up.
       body: dueAt === null ? null : delivery.body,
     })
     if (ours === undefined) return
     await insertAttempt(db, {
-      deliveryId: delivery.id,
+      delivery_id: delivery.id,
       attempt: number,
       at: now,
-      statusCode: 'statusCode' in posted ? posted.statusCode : null,
-      durationMs: Math.round(durationMs),
+      status_code: 'statusCode' in posted ? posted.statusCode : null,
+      duration_ms: Math.round(durationMs),
       error: 'error' in posted ? posted.error : null,
       response: 'statusCode' in posted ? posted.response : null,
     })
@@ -85,15 +86,8 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempt
 }
 
 const updateDelivery = preparedQuery<
-  {
-    id: string
-    leasedUntil: number
-    attempts: number
-    dueAt: number | null
-    heldAt: number | null
-    status: Row<'delivery'>['status']
-    doneAt: number | null
-    body: string | null
+  Pick<Row<'delivery'>, 'id' | 'attempts' | 'due_at' | 'held_at' | 'status' | 'done_at' | 'body'> & {
+    leased_until: number
   },
   { id: string }
 >((db, value) =>
@@ -101,36 +95,15 @@ const updateDelivery = preparedQuery<
     .updateTable('delivery')
     .set({
       attempts: value.attempts,
-      due_at: value.dueAt,
-      held_at: value.heldAt,
+      due_at: value.due_at,
+      held_at: value.held_at,
       status: value.status,
-      done_at: value.doneAt,
+      done_at: value.done_at,
       body: value.body,
     })
     .where('id', '=', value.id)
-    .where('due_at', '=', value.leasedUntil)
+    .where('due_at', '=', value.leased_until)
     .returning('id'),
 )
 
-const insertAttempt = preparedQuery<
-  {
-    deliveryId: string
-    attempt: number
-    at: number
-    statusCode: number | null
-    durationMs: number
-    error: string | null
-    response: string | null
-  },
-  unknown
->((db, value) =>
-  db.insertInto('delivery_attempt').values({
-    delivery_id: value.deliveryId,
-    attempt: value.attempt,
-    at: value.at,
-    status_code: value.statusCode,
-    duration_ms: value.durationMs,
-    error: value.error,
-    response: value.response,
-  }),
-)
+const insertAttempt = preparedInsert('delivery_attempt')

@@ -5,6 +5,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { mailOwners } from '../../platform/mail/owners.ts'
 import { DROPPED, PENDING } from '../../platform/outbox/delivery.ts'
 import { disableEndpoint, MAX_PENDING_DELIVERIES } from '../webhooks/disable.ts'
+import { hostOf } from '../webhooks/held.ts'
 
 const DROPPED_AT_ONCE = 1000
 
@@ -53,7 +54,7 @@ async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
 type Integrations = Pick<Row<'webhook'>, 'id' | 'account_id' | 'integration_id' | 'url'>
 
 async function tellIntegration(ctx: OperatorCtx, webhook: Integrations, accountId: string): Promise<void> {
-  const host = URL.parse(webhook.url)?.host ?? 'its address'
+  const host = hostOf(webhook.url)
   await mailOwners(ctx, webhook.account_id, {
     subject: `Deliveries to an integration are dropped: ${host}`,
     topic: `overflow ${webhook.id}`,

@@ -1,6 +1,6 @@
 /** Sends a test event and returns the receiver's response. docs/webhooks.md: Send a test event. */
 import type { Static } from 'typebox'
-import type { Ctx, Input } from '../../context.ts'
+import type { Ctx } from '../../context.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import { guard } from '../../platform/access/guards.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -54,8 +54,3 @@ async function isOfDisabled({ db }: Ctx, { configuration_id }: Row<'webhook'>): 
 }
 
 const NO_ANSWER = { arrived: false, statusCode: null, response: null, durationMs: 0 }
-
-/** Returns the result of `sendTestEvent`. */
-export function testWebhook(_ctx: Ctx, _webhook: Row<'webhook'>, _input: Input, tested: Tested): Tested {
-  return tested
-}

@@ -2,8 +2,8 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { findDelivery, listWebhookDeliveries, replayDelivery } from '../deliveries/deliveries.ts'
-import type { Delivery, DeliveryList, ListDeliveriesOfQuery } from '../webhooks/schema.ts'
+import { findDelivery, listWebhookDeliveries } from '../deliveries/deliveries.ts'
+import type { DeliveryList, ListDeliveriesOfQuery } from '../webhooks/schema.ts'
 import type { DrainRow } from './schema.ts'
 import { findDrain } from './store.ts'
 
@@ -21,17 +21,7 @@ export function listDrainDeliveries(
 /** Finds a delivery to a drain that is visible to the caller. Refuses: not_found 404. */
 export async function findDrainDelivery(ctx: Ctx, params: Params) {
   const drain = await findDrain(ctx, params)
-  const row = await findDelivery({ ...ctx, emit: neverTold }, { id: params.deliveryId ?? '' })
+  const row = await findDelivery(ctx, { id: params.deliveryId ?? '' })
   if (row.endpoint_id !== drain.id) refuse('not_found', `Delivery "${params.deliveryId?.slice(0, 100)}" not found.`)
   return row
-}
-
-/** Sends a pending delivery now. Refuses: not_replayable 409. */
-export function retryDrainDelivery(ctx: Ctx, row: Awaited<ReturnType<typeof findDrainDelivery>>): Promise<Delivery> {
-  return replayDelivery({ ...ctx, emit: neverTold }, row)
-}
-
-/** Resending emits no event. */
-function neverTold(): never {
-  throw new Error('a delivery emits no event')
 }

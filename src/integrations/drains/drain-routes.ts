@@ -1,7 +1,8 @@
 import { route } from '../../platform/http/route.ts'
+import { replayDelivery } from '../deliveries/deliveries.ts'
 import { MAX_LISTED_ENDPOINTS } from '../webhooks/rules.ts'
 import { Delivery, DeliveryList, ListDeliveriesOfQuery } from '../webhooks/schema.ts'
-import { findDrainDelivery, listDrainDeliveries, retryDrainDelivery } from './drain-deliveries.ts'
+import { findDrainDelivery, listDrainDeliveries } from './drain-deliveries.ts'
 import {
   Drain,
   DrainList,
@@ -13,7 +14,7 @@ import {
 } from './drain-schema.ts'
 import { createDrain, getDrain, listDrains, updateDrain } from './drains.ts'
 import { deleteDrain, findDrain } from './store.ts'
-import { sendTestLine, testDrain } from './test-drain.ts'
+import { sendTestLine } from './test-drain.ts'
 import { EndpointVerification, getEndpointVerification } from './verification.ts'
 
 const tag = 'log drains'
@@ -68,7 +69,7 @@ export const v1DrainRoutes = [
     needs: ['drain:write'],
     body: DrainToTest,
     prepare: sendTestLine,
-    run: testDrain,
+    run: (_ctx, _subject, _input, tested) => tested,
     status: 200,
     reply: DrainTestResult,
   }),
@@ -135,7 +136,7 @@ export const v1DrainRoutes = [
     tag,
     needs: ['drain:write'],
     load: findDrainDelivery,
-    run: retryDrainDelivery,
+    run: replayDelivery,
     refuses: ['not_found', 'not_replayable'],
     status: 202,
     reply: Delivery,

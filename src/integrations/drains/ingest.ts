@@ -8,6 +8,7 @@ import { insertDelivery } from '../../platform/outbox/delivery.ts'
 import { permissionsOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { mailEndpointOwners } from '../webhooks/disable.ts'
+import { hostOf } from '../webhooks/held.ts'
 import { type Backlog, createBacklogBudget, MAX_DRAIN_BACKLOG, readBacklog } from './budget.ts'
 import type { Sampling } from './drain-schema.ts'
 import type { DrainEnvironment, IngestResult, LogLines } from './schema.ts'
@@ -58,16 +59,16 @@ export async function ingestLines(
     count++
     await insertDelivery(ctx.db, {
       id: newId('dlv'),
-      accountId: project.account_id,
-      endpointId: drain.id,
-      installationId: drain.configuration_id,
-      eventStamp: null,
+      account_id: project.account_id,
+      endpoint_id: drain.id,
+      configuration_id: drain.configuration_id,
+      event_stamp: null,
       type: 'log-drain.lines',
       body: text,
-      bodyBytes: bytes,
-      dueAt: ctx.now,
-      heldAt: null,
-      stamp: ctx.deps.clock.stamp(),
+      body_bytes: bytes,
+      due_at: ctx.now,
+      held_at: null,
+      created_stamp: ctx.deps.clock.stamp(),
     })
   }
   if (count > 0) ctx.deps.wakeups.deliveries()
@@ -77,7 +78,7 @@ export async function ingestLines(
 
 /** Emails the drain's creator, or else the owners, once a day. */
 function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
-  const host = URL.parse(drain.url)?.host ?? 'its address'
+  const host = hostOf(drain.url)
   const text = [
     `Log lines for the drain ${drain.id}, which goes to ${host}, are dropped: it accepts them more slowly than they arrive, or not at all.`,
     '',

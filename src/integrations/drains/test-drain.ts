@@ -35,8 +35,3 @@ export async function sendTestLine(ctx: Ctx, _: undefined, { body }: Input<unkno
 function failed(endpoint: string, error: string): Tested {
   return { status: 'failed', endpoint, error }
 }
-
-/** Returns the result of `sendTestLine`. */
-export function testDrain(_ctx: Ctx, _: undefined, _input: Input, tested: Tested): Tested {
-  return tested
-}

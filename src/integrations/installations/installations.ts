@@ -9,7 +9,7 @@ import {
 } from '../../model/installation.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagination.ts'
+import { newestPage } from '../../platform/http/pagination.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import type { Configuration, ConfigurationsQuery, InstallationsOf, InstallationsOfQuery } from './schema.ts'
 import { pendingScopes } from './scope-change.ts'
@@ -47,14 +47,8 @@ export async function listIntegrationInstallations(
   integration: Row<'integration'>,
   { query }: Input<Static<typeof InstallationsOfQuery>>,
 ): Promise<Static<typeof InstallationsOf>> {
-  const { limit = DEFAULT_LIMIT, until } = query
-  let select = selectInstallations(ctx.db).where('integration_id', '=', integration.id)
-  if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
-  const found = await select
-    .orderBy('created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const { rows, pagination } = paginate(found, limit, until, (row) => row.created_stamp)
+  const ofIntegration = selectInstallations(ctx.db).where('integration_id', '=', integration.id)
+  const { rows, pagination } = await newestPage(ofIntegration, query)
   const installations = rows.map((row) => ({
     id: row.id,
     ownerId: row.account_id,

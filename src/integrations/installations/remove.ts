@@ -2,6 +2,7 @@
 
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
+import { eventAccount } from '../../model/account.ts'
 import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import { dropPendingOf } from '../../platform/outbox/delivery.ts'
@@ -31,7 +32,7 @@ export async function removeInstallation(
     .returning(['id', 'account_id', 'project_selection'])
     .executeTakeFirst()
   if (removed === undefined) return false
-  const owner = await ownerOf(ctx, removed.account_id)
+  const owner = await eventAccount(ctx.db, removed.account_id)
   await ctx.db.deleteFrom('token').where('configuration_id', '=', id).execute()
   await ctx.db.deleteFrom('authorization_code').where('configuration_id', '=', id).execute()
   await removeVariablesOf(ctx, owner, id)
@@ -41,11 +42,6 @@ export async function removeInstallation(
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()
   ctx.emit('integration-configuration.removed', { configuration }, { installationId: id }, owner)
   return true
-}
-
-/** Returns the account of an installation, for its events. */
-export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventAccount> {
-  return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirstOrThrow()
 }
 
 async function removeVariablesOf(ctx: OperatorCtx, owner: EventAccount, installationId: string): Promise<void> {

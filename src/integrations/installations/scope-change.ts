@@ -4,6 +4,7 @@
  */
 
 import type { EventAccount, Input, OperatorCtx } from '../../context.ts'
+import { eventAccount } from '../../model/account.ts'
 import {
   type Installation,
   type InstallationWithIntegration,
@@ -17,7 +18,6 @@ import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { showIntegration, updateIntegration } from '../integrations/integrations.ts'
 import type { Integration, PatchIntegration } from '../integrations/schema.ts'
-import { ownerOf } from './remove.ts'
 import { mailPendingScopes } from './scope-mail.ts'
 
 type Grant = Pick<Installation, 'id' | 'scopes_json'>
@@ -71,7 +71,7 @@ export async function confirmScopes(
   await lockInstallationWrites(ctx.db, [id])
   const columns = { scopes_json: JSON.stringify(scopes), updated_at: ctx.now }
   await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
-  emitScopesConfirmed(ctx, { id, scopes }, await ownerOf(ctx, installation.account_id))
+  emitScopesConfirmed(ctx, { id, scopes }, await eventAccount(ctx.db, installation.account_id))
   return scopes
 }
 

@@ -3,7 +3,7 @@ import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { isUniqueViolation, type Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagination.ts'
+import { newestPage } from '../../platform/http/pagination.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { normalizeScopes } from '../../platform/permissions/scope-levels.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -97,16 +97,11 @@ export async function listAllIntegrations(ctx: OperatorCtx, _: undefined, { quer
   return listOf(ctx, query)
 }
 
-async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }: IntegrationsOfQuery) {
+async function listOf(ctx: OperatorCtx, query: IntegrationsOfQuery) {
   let all = ctx.db.selectFrom('integration').selectAll()
-  if (teamId !== undefined) all = all.where('team_id', '=', teamId)
-  if (until !== undefined) all = all.where('created_stamp', '<', stampBefore(until))
-  const rows = await all
-    .orderBy('created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
-  return { integrations: await showIntegrations(ctx, items), pagination }
+  if (query.teamId !== undefined) all = all.where('team_id', '=', query.teamId)
+  const { rows, pagination } = await newestPage(all, query)
+  return { integrations: await showIntegrations(ctx, rows), pagination }
 }
 
 /** Formats an integration with the ids of its secrets, never a secret. */

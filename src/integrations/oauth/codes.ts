@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { fingerprint, newCode } from '../../platform/base/ids.ts'
+import { expirySweep } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { isSqlite } from '../../platform/db/tables.ts'
 
@@ -107,13 +108,4 @@ export async function findRedeemedCode(
   return row && { installationId: row.configuration_id, tokenId: row.token_id, usedStamp: Number(row.used_stamp) }
 }
 
-/** Sweep: deletes codes that expired more than a day ago. */
-export async function purgeOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db
-    .selectFrom('authorization_code')
-    .select('hash')
-    .where('expires_at', '<=', ctx.now - CODE_REMEMBERED_MS)
-    .limit(limit)
-  const rows = await ctx.db.deleteFrom('authorization_code').where('hash', 'in', old).returning('hash').execute()
-  return rows.length
-}
+export const purgeOldCodes = expirySweep('authorization_code', CODE_REMEMBERED_MS)

@@ -3,7 +3,7 @@ import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { type MailMessage, queueMail } from '../../platform/mail/mail.ts'
-import { ENDPOINT_KIND_NAME, type EndpointTable } from './held.ts'
+import { ENDPOINT_KIND_NAME, type EndpointTable, hostOf } from './held.ts'
 
 /** Per account, pending and held together. docs/webhooks.md: Backlog limit. */
 export const MAX_PENDING_DELIVERIES = 10_000
@@ -28,7 +28,7 @@ export async function disableEndpoint(
     .executeTakeFirst()
   if (row === undefined) return
   const what = ENDPOINT_KIND_NAME[table]
-  const host = URL.parse(endpoint.url)?.host ?? 'its address'
+  const host = hostOf(endpoint.url)
   const text = [
     `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
     '',

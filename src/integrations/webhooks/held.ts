@@ -91,7 +91,8 @@ async function tellOwners(
   await mailOwners(ctx, team.id, { subject: `Webhooks and log drains of ${team.slug} need an owner`, text })
 }
 
-function hostOf(url: string): string {
+/** Returns the host of an endpoint, for an email. */
+export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? 'its address'
 }
 

@@ -4,51 +4,38 @@ import { type BuildFigures, readBuildFigures } from '../../delivery/builds/figur
 import { pluralize } from '../../platform/base/text.ts'
 import { hasTable } from '../../platform/db/tables.ts'
 import { localNames } from '../../platform/tls/local-certificate.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 import { withStore } from './store.ts'
 
-const about = 'builds'
+const { well, worry, wrong } = findingsAbout('builds')
 const START = 'start berth runner with the BERTH_RUNNER_TOKEN of this Berth: docs/runner.md, Set up a runner'
 const NONE: BuildFigures = { waiting: 0, oldest: null, running: 0, runners: { active: 0, draining: 0 } }
 
 /** Checks that runners ask for builds. */
 export async function checkBuilds(config: Config): Promise<Finding[]> {
   const { mode } = config.runner
-  if (mode === 'off') return well('off by BERTH_BUILDS: sources are refused, and vercel deploy --prebuilt works')
+  if (mode === 'off') return [well('off by BERTH_BUILDS: sources are refused, and vercel deploy --prebuilt works')]
   const figures = await readFigures(config)
   // In the running service the mode is decided, and BERTH_BUILDS may not be set.
   if (mode === undefined && config.builds.mode === 'off' && !startsRunner(config)) return unset(figures)
   const waits = `${pluralize(figures.waiting, 'build')} ${figures.waiting === 1 ? 'waits' : 'wait'}`
   const { active, draining } = figures.runners
-  if (active > 0) return well(`${pluralize(active, 'runner')} asked for one within two minutes; ${waits}`)
-  if (draining > 0)
-    return [
-      {
-        about,
-        is: figures.waiting > 0 ? 'wrong' : 'worry',
-        found: `every runner is drained (${draining}); ${waits}`,
-        advice: 'berth runner resume <id>, or start another runner; berth runner list shows them',
-      },
-    ]
-  if (startsRunner(config)) return well('berth serve starts a runner')
-  const missing = settingMissing(config)
-  if (missing !== undefined) return missing
-  const found = `no runner asked for one within two minutes; ${waits}`
-  return [{ about, is: figures.waiting > 0 ? 'wrong' : 'worry', found, advice: START }]
+  if (active > 0) return [well(`${pluralize(active, 'runner')} asked for one within two minutes; ${waits}`)]
+  const delayed = figures.waiting > 0 ? wrong : worry
+  if (draining > 0) {
+    const advice = 'berth runner resume <id>, or start another runner; berth runner list shows them'
+    return [delayed(`every runner is drained (${draining}); ${waits}`, advice)]
+  }
+  if (startsRunner(config)) return [well('berth serve starts a runner')]
+  return settingMissing(config) ?? [delayed(`no runner asked for one within two minutes; ${waits}`, START)]
 }
 
 /** Runners may ask all the while: it is the create of a deployment that refuses a source. */
 function unset({ runners: { active, draining } }: BuildFigures): Finding[] {
   if (active + draining === 0)
-    return well('off: BERTH_BUILDS is not set, so sources are refused, and vercel deploy --prebuilt works')
+    return [well('off: BERTH_BUILDS is not set, so sources are refused, and vercel deploy --prebuilt works')]
   const found = `BERTH_BUILDS is not set, so sources are refused, although ${pluralize(active + draining, 'runner')} asked for builds`
-  return [
-    { about, is: 'wrong', found, advice: 'set BERTH_BUILDS here as for the runners: docs/runner.md, Set up a runner' },
-  ]
-}
-
-function well(found: string): Finding[] {
-  return [{ about, is: 'well', found }]
+  return [wrong(found, 'set BERTH_BUILDS here as for the runners: docs/runner.md, Set up a runner')]
 }
 
 /** As before the first start, where the database lacks the tables or cannot be read: another check reports that. */
@@ -66,10 +53,9 @@ export function startsRunner(config: Config): boolean {
 
 /** What keeps every runner away; undefined where runners may come. */
 function settingMissing({ builds, edge }: Config): Finding[] | undefined {
-  const wrong = (found: string, advice: string): Finding[] => [{ about, is: 'wrong', found, advice }]
   if (builds.runnerToken === undefined)
-    return wrong('BERTH_RUNNER_TOKEN is not set, so runners are refused', 'set it here and for each berth runner')
+    return [wrong('BERTH_RUNNER_TOKEN is not set, so runners are refused', 'set it here and for each berth runner')]
   if (edge.port === undefined)
-    return wrong('BERTH_EDGE_PORT is off, and runners ask there', 'set BERTH_EDGE_PORT to a port: docs/runner.md')
+    return [wrong('BERTH_EDGE_PORT is off, and runners ask there', 'set BERTH_EDGE_PORT to a port: docs/runner.md')]
   return undefined
 }

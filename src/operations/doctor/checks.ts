@@ -12,7 +12,7 @@ import { openKeyring } from '../../platform/secrets/keyring.ts'
 import { checkKeys, describeKeyProblems } from '../backup/integrity.ts'
 import { checkBackups } from './backups.ts'
 import { checkBuilds } from './builds.ts'
-import type { Check, Finding } from './finding.ts'
+import { type Check, type Finding, findingsAbout } from './finding.ts'
 import { checkKeyringCopy } from './keyring-copy.ts'
 import { checkAddress } from './network/address.ts'
 import { checkCertificate } from './network/certificate.ts'
@@ -22,7 +22,7 @@ import { checkPictures } from './pictures.ts'
 import { checkSandbox } from './sandbox.ts'
 import { checkServer } from './server.ts'
 import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
-import { checkClock, checkDatabase } from './store.ts'
+import { checkClock, checkDatabase, withStore } from './store.ts'
 
 const MIB = 1024 * 1024
 /** Below the first, the disk is nearly full. Below the second, it is full for logs and copies. */
@@ -57,48 +57,27 @@ export const CHECKS: Record<string, Check> = {
 
 /** The data directory and its files must be readable by the service only. */
 async function checkFolder({ dataDirectory, database }: Config): Promise<Finding[]> {
-  const about = 'folder'
+  const { well, worry, wrong } = findingsAbout('folder')
   if (!existsSync(dataDirectory)) {
     const above = nearestFolder(dataDirectory)
-    if (!canWrite(above))
-      return [
-        {
-          about,
-          is: 'wrong',
-          found: `${dataDirectory} does not exist and cannot be created in ${above}`,
-          advice: 'set BERTH_DATA to a directory that this user can create, or create it for this user',
-        },
-      ]
-    return [{ about, is: 'well', found: `${dataDirectory} does not exist yet; the first start creates it` }]
+    if (canWrite(above)) return [well(`${dataDirectory} does not exist yet; the first start creates it`)]
+    const advice = 'set BERTH_DATA to a directory that this user can create, or create it for this user'
+    return [wrong(`${dataDirectory} does not exist and cannot be created in ${above}`, advice)]
   }
   if (!statSync(dataDirectory).isDirectory())
-    return [
-      {
-        about,
-        is: 'wrong',
-        found: `BERTH_DATA is ${dataDirectory}, which is a file`,
-        advice: 'set BERTH_DATA to a directory',
-      },
-    ]
+    return [wrong(`BERTH_DATA is ${dataDirectory}, which is a file`, 'set BERTH_DATA to a directory')]
   const findings: Finding[] = []
-  if (!canWrite(dataDirectory))
-    findings.push({
-      about,
-      is: 'wrong',
-      found: `${dataDirectory} cannot be written by this user`,
-      advice: `make this user its owner: chown -R ${process.getuid?.() ?? '<user>'} ${dataDirectory}`,
-    })
+  if (!canWrite(dataDirectory)) {
+    const advice = `make this user its owner: chown -R ${process.getuid?.() ?? '<user>'} ${dataDirectory}`
+    findings.push(wrong(`${dataDirectory} cannot be written by this user`, advice))
+  }
   const store = database.engine === 'sqlite' ? [database.file] : []
   for (const path of [dataDirectory, join(dataDirectory, 'credentials.json'), ...store]) {
     if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) continue
-    findings.push({
-      about,
-      is: path === dataDirectory ? 'worry' : 'wrong',
-      found: `${path} can be read by others`,
-      advice: `chmod go= ${path}`,
-    })
+    const open = path === dataDirectory ? worry : wrong
+    findings.push(open(`${path} can be read by others`, `chmod go= ${path}`))
   }
-  return findings.length > 0 ? findings : [{ about, is: 'well', found: `${dataDirectory}, for this user only` }]
+  return findings.length > 0 ? findings : [well(`${dataDirectory}, for this user only`)]
 }
 
 function nearestFolder(path: string): string {
@@ -107,111 +86,77 @@ function nearestFolder(path: string): string {
 
 /** Whether the keyring can be read. The database check compares it with the database. */
 async function checkKeyring(config: Config): Promise<Finding[]> {
-  const about = 'keyring'
+  const { well, wrong } = findingsAbout('keyring')
+  const readProof = () => withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
   if ('file' in config.keys && !existsSync(config.keys.file)) {
     const found = `${config.keys.file} does not exist`
-    const store = await import('./store.ts')
-    const proof = await store.withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
-    if (proof === undefined || proof.ids.length === 0)
-      return [{ about, is: 'well', found: `${found} yet; the first start creates it` }]
+    const proof = await readProof()
+    if (proof === undefined || proof.ids.length === 0) return [well(`${found} yet; the first start creates it`)]
     return [
-      {
-        about,
-        is: 'wrong',
-        found,
-        advice: 'restore it from your backup of the keyring, or point BERTH_KEYS at it: the database needs it',
-      },
+      wrong(found, 'restore it from your backup of the keyring, or point BERTH_KEYS at it: the database needs it'),
     ]
   }
   const ring = openKeyring(config.keys, () => false)
-  const { withStore } = await import('./store.ts')
-  const proof = await withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
+  const proof = await readProof()
   const troubles = proof === undefined ? [] : describeKeyProblems(proof)
-  if (troubles.length > 0)
-    return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, The keyring' }))
+  if (troubles.length > 0) return troubles.map((found) => wrong(found, 'see docs/variables.md, The keyring'))
   const fits = proof === undefined ? '' : `, and they fit the database (${pluralize(proof.opened, 'value')} decrypted)`
-  return [{ about, is: 'well', found: `${ring.place} has ${pluralize(ring.ids().length, 'root key')}${fits}` }]
+  return [well(`${ring.place} has ${pluralize(ring.ids().length, 'root key')}${fits}`)]
 }
 
 async function checkSpace({ dataDirectory, database }: Config): Promise<Finding[]> {
-  const about = 'disk space'
+  const { well, worry, wrong } = findingsAbout('disk space')
   const { bavail, bsize } = await statfs(nearestFolder(dataDirectory))
   const free = bavail * bsize
   const found = `${Math.floor(free / MIB)} MiB free at ${dataDirectory}`
-  if (free < NO_SPACE)
-    return [{ about, is: 'wrong', found, advice: 'free disk space: writes fail with 507 when the disk is full' }]
+  if (free < NO_SPACE) return [wrong(found, 'free disk space: writes fail with 507 when the disk is full')]
   const size = database.engine === 'sqlite' && existsSync(database.file) ? statSync(database.file).size : 0
   if (free < size)
-    return [
-      {
-        about,
-        is: 'worry',
-        found,
-        advice: `the database has ${Math.ceil(size / MIB)} MiB: a backup on this disk does not fit`,
-      },
-    ]
-  if (free < LITTLE_SPACE) return [{ about, is: 'worry', found, advice: 'free disk space before the disk is full' }]
-  return [{ about, is: 'well', found }]
+    return [worry(found, `the database has ${Math.ceil(size / MIB)} MiB: a backup on this disk does not fit`)]
+  if (free < LITTLE_SPACE) return [worry(found, 'free disk space before the disk is full')]
+  return [well(found)]
 }
 
 /** Queries each resolver separately, because one that is unavailable slows down every lookup. */
 async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
   const about = 'DNS'
+  const { well, wrong } = findingsAbout(about)
   const servers = dnsServers ?? [undefined]
   return Promise.all(
     servers.map(async (server): Promise<Finding> => {
       const name = server ?? 'the resolver of the system'
       const answer = await openDns(server === undefined ? undefined : [server]).readA(ASKED_NAME, about)
-      if (answer !== undefined) return { about, is: 'well', found: `${name} responds` }
+      if (answer !== undefined) return well(`${name} responds`)
       const advice =
         server === undefined
           ? 'set BERTH_DNS_SERVERS to resolvers that respond'
           : 'remove it from BERTH_DNS_SERVERS, or start it'
-      return {
-        about,
-        is: 'wrong',
-        found: `${name} does not respond for ${ASKED_NAME}: no domain can be verified`,
-        advice,
-      }
+      return wrong(`${name} does not respond for ${ASKED_NAME}: no domain can be verified`, advice)
     }),
   )
 }
 
 async function checkSuffix({ domains }: Config): Promise<Finding[]> {
   if (domains.platformSuffix === undefined) return []
-  const about = 'platform suffix'
+  const { well, wrong } = findingsAbout('platform suffix')
   const { mustOwnSuffix } = await import('../../model/domain-name.ts')
   try {
     mustOwnSuffix(domains)
   } catch (error) {
-    return [{ about, is: 'wrong', found: (error as Error).message, advice: 'the service does not start with it' }]
+    return [wrong((error as Error).message, 'the service does not start with it')]
   }
-  return [{ about, is: 'well', found: `names directly under ${domains.platformSuffix} belong to the first claimant` }]
+  return [well(`names directly under ${domains.platformSuffix} belong to the first claimant`)]
 }
 
 async function checkMail({ mail }: Config): Promise<Finding[]> {
-  const about = 'mail'
+  const { well, worry, wrong } = findingsAbout('mail')
   if (mail.smtp === undefined)
-    return [
-      {
-        about,
-        is: 'worry',
-        found: `emails are written to ${mail.folder} and not sent`,
-        advice: 'set BERTH_SMTP_URL and BERTH_MAIL_FROM',
-      },
-    ]
+    return [worry(`emails are written to ${mail.folder} and not sent`, 'set BERTH_SMTP_URL and BERTH_MAIL_FROM')]
   const place = `${mail.smtp.host}:${mail.smtp.port}`
   try {
     await tryMailServer(mail.smtp)
   } catch (error) {
-    return [
-      {
-        about,
-        is: 'wrong',
-        found: `${place}: ${describeError(error)}`,
-        advice: mailAdvice(error),
-      },
-    ]
+    return [wrong(`${place}: ${describeError(error)}`, mailAdvice(error))]
   }
-  return [{ about, is: 'well', found: `${place} accepts emails from ${mail.from.address}` }]
+  return [well(`${place} accepts emails from ${mail.from.address}`)]
 }

@@ -1,8 +1,10 @@
 import { BadSetting, type Config } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
-import type { Finding } from './finding.ts'
+import { withTimeLimit } from '../../platform/fairness/time-limit.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 
 const MAX_MS = 5000
+const aboutSettings = findingsAbout('settings')
 
 /** Input of a command: cli/command-line/command.ts. */
 type Asked = { settings(): Config; progress: { show(label: string, done: number, all: number): void; end(): void } }
@@ -39,21 +41,13 @@ export async function runChecks(config: Config, progress: (done: number, all: nu
 }
 
 function settingsFindings({ unknownSettings, drill }: Config): Finding[] {
-  const about = 'settings'
-  const findings: Finding[] = unknownSettings.map((found) => ({
-    about,
-    is: 'worry',
-    found,
-    advice: 'correct or remove it: it has no effect',
-  }))
-  if (drill)
-    findings.push({
-      about,
-      is: 'worry',
-      found: 'BERTH_DRILL is on: nothing is delivered, mailed, backed up or requested outside',
-      advice: 'remove it in production',
-    })
-  return findings.length > 0 ? findings : [{ about, is: 'well', found: 'can be read' }]
+  const { well, worry } = aboutSettings
+  const findings = unknownSettings.map((found) => worry(found, 'correct or remove it: it has no effect'))
+  if (drill) {
+    const found = 'BERTH_DRILL is on: nothing is delivered, mailed, backed up or requested outside'
+    findings.push(worry(found, 'remove it in production'))
+  }
+  return findings.length > 0 ? findings : [well('can be read')]
 }
 
 function readSettings(settings: () => Config): Config | Finding {
@@ -61,24 +55,15 @@ function readSettings(settings: () => Config): Config | Finding {
     return settings()
   } catch (error) {
     if (!(error instanceof BadSetting)) throw error
-    const advice = 'correct it and run berth doctor again; nothing else was checked'
-    return { about: 'settings', is: 'wrong', found: error.message, advice }
+    return aboutSettings.wrong(error.message, 'correct it and run berth doctor again; nothing else was checked')
   }
 }
 
 /** A check that throws or times out is an error finding. */
-async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${MAX_MS / 1000} s`)), MAX_MS)
-  })
-  try {
-    return await Promise.race([check, late])
-  } catch (error) {
-    return [{ about, is: 'wrong', found: describeError(error) }]
-  } finally {
-    clearTimeout(timer)
-  }
+function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
+  const { wrong } = findingsAbout(about)
+  const late = [wrong(`no response within ${MAX_MS / 1000} s`)]
+  return withTimeLimit(check, MAX_MS, late).catch((error) => [wrong(describeError(error))])
 }
 
 const MARKS = { well: 'ok', worry: 'look', wrong: 'WRONG' }

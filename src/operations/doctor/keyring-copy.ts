@@ -2,10 +2,10 @@
 import type { Config } from '../../config.ts'
 import { hasTable } from '../../platform/db/tables.ts'
 import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 import { withStore } from './store.ts'
 
-const about = 'keyring copy'
+const { well, worry } = findingsAbout('keyring copy')
 
 /** Checks that every root key is in a recorded off-site copy. Empty without a database. */
 export async function checkKeyringCopy(config: Config): Promise<Finding[]> {
@@ -16,8 +16,8 @@ export async function checkKeyringCopy(config: Config): Promise<Finding[]> {
   const { missing, verifiedAt, place } = state
   if (missing.length > 0) {
     const found = `no verified off-site copy has ${missing.join(', ')}: if the keyring is lost, every value is lost`
-    return [{ about, is: 'worry', found, advice: 'run berth keys export, then berth keys verify (docs/variables.md)' }]
+    return [worry(found, 'run berth keys export, then berth keys verify (docs/variables.md)')]
   }
   if (verifiedAt === null) return []
-  return [{ about, is: 'well', found: `${place}, verified at ${new Date(verifiedAt).toISOString()}` }]
+  return [well(`${place}, verified at ${new Date(verifiedAt).toISOString()}`)]
 }

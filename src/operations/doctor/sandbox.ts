@@ -6,30 +6,28 @@ import type { Config } from '../../config.ts'
 import { tryBuilds } from '../../runner/open-runner.ts'
 import type { Trial } from '../../sandbox/trial.ts'
 import { startsRunner } from './builds.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 
-const about = 'sandbox'
+const { well, worry, wrong } = findingsAbout('sandbox')
 
 /** Checks that a sandbox starts where this machine may build, and says what of the machine a build can use up. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
   const { mode } = config.runner
   if (mode === 'trusted') {
     const found = 'builds run as plain processes of this user, and read what it can read'
-    return [
-      { about, is: 'worry', found, advice: 'set BERTH_BUILDS=sandboxed, unless you trust all code that is built' },
-    ]
+    return [worry(found, 'set BERTH_BUILDS=sandboxed, unless you trust all code that is built')]
   }
   if (mode === 'off' || (mode === undefined && !startsRunner(config))) return []
   const trial = await tryHere(config.runner)
   if (!trial.works) {
     // Without BERTH_BUILDS a laptop works without builds, and with a token the runners may be on other machines.
-    const is = mode === 'sandboxed' && config.builds.runnerToken === undefined ? 'wrong' : 'worry'
+    const failed = mode === 'sandboxed' && config.builds.runnerToken === undefined ? wrong : worry
     const advice = 'see docs/sandbox.md, A sandbox that does not start; vercel deploy --prebuilt works without builds'
-    return [{ about, is, found: `no sandbox starts on this machine: ${trial.sentence}`, advice }]
+    return [failed(`no sandbox starts on this machine: ${trial.sentence}`, advice)]
   }
   const found = 'a sandbox starts'
-  if (trial.unlimited === undefined) return [{ about, is: 'well', found }]
-  return [{ about, is: 'worry', found: `${found}, but ${trial.unlimited}`, advice: 'see docs/sandbox.md, Limits' }]
+  if (trial.unlimited === undefined) return [well(found)]
+  return [worry(`${found}, but ${trial.unlimited}`, 'see docs/sandbox.md, Limits')]
 }
 
 /** Before the first start there is no directory of runs, and the doctor leaves none, whose owner might be another user. */

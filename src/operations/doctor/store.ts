@@ -7,7 +7,7 @@ import { stampToMs } from '../../platform/base/clock.ts'
 import { type Queries, schemaOf } from '../../platform/db/db.ts'
 import { explainStoreError } from '../../platform/db/sqlite/store-errors.ts'
 import { isSqlite, tablesOf } from '../../platform/db/tables.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 
 /** Connection and statement together stay below 5 s. */
 const TIMEOUT_MS = 2000
@@ -29,51 +29,34 @@ export async function withStore<T>({ database }: Config, work: (db: Queries) => 
 
 /** Checks that the database responds and has the schema of this version. `stop`: reads no more pages, which a slow disk takes long for. */
 export async function checkDatabase(config: Config, stop = AbortSignal.timeout(MAX_READ_MS)): Promise<Finding[]> {
-  const about = 'database'
+  const { well, worry, wrong } = findingsAbout('database')
   const { database } = config
   if (database.engine === 'sqlite' && !existsSync(database.file))
-    return [{ about, is: 'well', found: `${database.file} does not exist yet; the first start creates it` }]
+    return [well(`${database.file} does not exist yet; the first start creates it`)]
   const name = database.engine === 'sqlite' ? database.file : 'PostgreSQL'
   try {
     const { applied, pending, unknown } = await withStore(config, schemaOf)
     if (unknown.length > 0)
-      return [
-        {
-          about,
-          is: 'wrong',
-          found: `${name} was written by a newer version of Berth (${unknown.join(', ')})`,
-          advice: 'run that version',
-        },
-      ]
-    if (applied.length === 0) return [{ about, is: 'well', found: `${name} is empty; the first start fills it` }]
-    if (pending.length > 0)
-      return [
-        {
-          about,
-          is: 'worry',
-          found: `${name} is missing ${pending.join(', ')}`,
-          advice: 'make a backup, then run berth migrate, or let the next start do it',
-        },
-      ]
+      return [wrong(`${name} was written by a newer version of Berth (${unknown.join(', ')})`, 'run that version')]
+    if (applied.length === 0) return [well(`${name} is empty; the first start fills it`)]
+    if (pending.length > 0) {
+      const advice = 'make a backup, then run berth migrate, or let the next start do it'
+      return [worry(`${name} is missing ${pending.join(', ')}`, advice)]
+    }
     const found = `${name} has the schema of this version`
-    if (database.engine === 'postgres') return [{ about, is: 'well', found }]
+    if (database.engine === 'postgres') return [well(found)]
     const damage = await corruptionOf(database.file, stop)
-    if (damage === 'not read')
-      return [{ about, is: 'well', found: `${found}. It is too large to be read here: ${READ_WHOLE}` }]
-    if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
-    return [{ about, is: 'well', found }]
+    if (damage === 'not read') return [well(`${found}. It is too large to be read here: ${READ_WHOLE}`)]
+    if (damage !== undefined) return [wrong(`${name} is damaged: ${damage}`, RESTORE)]
+    return [well(found)]
   } catch (error) {
-    if (database.engine === 'postgres') {
-      const advice = 'check DATABASE_URL, and that the server runs and accepts this user'
-      return [{ about, is: 'wrong', found: `${name} cannot be used: ${describeError(error)}`, advice }]
-    }
+    const unusable = `${name} cannot be used: ${describeError(error)}`
+    if (database.engine === 'postgres')
+      return [wrong(unusable, 'check DATABASE_URL, and that the server runs and accepts this user')]
     const fault = explainStoreError(error, database.file)
-    if (fault !== error) {
-      const found = (fault as Error).message
-      return [{ about, is: 'wrong', found, ...(/ is damaged/.test(found) && { advice: RESTORE }) }]
-    }
-    const advice = 'fix the permissions of the file and its directory'
-    return [{ about, is: 'wrong', found: `${name} cannot be used: ${describeError(error)}`, advice }]
+    if (fault === error) return [wrong(unusable, 'fix the permissions of the file and its directory')]
+    const found = (fault as Error).message
+    return [wrong(found, / is damaged/.test(found) ? RESTORE : undefined)]
   }
 }
 
@@ -95,29 +78,17 @@ async function corruptionOf(file: string, stop: AbortSignal): Promise<string | u
 
 /** Checks this machine's clock against the database's newest timestamp and its server. */
 export async function checkClock(config: Config): Promise<Finding[]> {
-  const about = 'clock'
+  const { well, worry, wrong } = findingsAbout('clock')
   const now = Date.now()
   const moments = await withStore(config, readMoments).catch(() => undefined)
   const at = new Date(now).toISOString()
-  if (moments?.latest !== undefined && moments.latest > now + CLOCK_APART_MS)
-    return [
-      {
-        about,
-        is: 'wrong',
-        found: `${at}, and the database was last written at ${new Date(moments.latest).toISOString()}`,
-        advice: 'one of the two clocks is wrong: synchronize this one by NTP',
-      },
-    ]
+  if (moments?.latest !== undefined && moments.latest > now + CLOCK_APART_MS) {
+    const found = `${at}, and the database was last written at ${new Date(moments.latest).toISOString()}`
+    return [wrong(found, 'one of the two clocks is wrong: synchronize this one by NTP')]
+  }
   if (moments?.server !== undefined && Math.abs(moments.server - now) > CLOCK_APART_MS)
-    return [
-      {
-        about,
-        is: 'worry',
-        found: `${at}, and at the database server ${new Date(moments.server).toISOString()}`,
-        advice: 'set both by NTP',
-      },
-    ]
-  return [{ about, is: 'well', found: at }]
+    return [worry(`${at}, and at the database server ${new Date(moments.server).toISOString()}`, 'set both by NTP')]
+  return [well(at)]
 }
 
 async function readMoments(db: Queries): Promise<{ latest: number | undefined; server: number | undefined }> {

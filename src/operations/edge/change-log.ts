@@ -1,5 +1,6 @@
 /** Changes that affect visitors, written by triggers into `edge_change`. docs/decisions/0073. */
 import type { Deps, OperatorCtx } from '../../context.ts'
+import type { Queries } from '../../platform/db/db.ts'
 import { RESTORED } from '../backup/copy.ts'
 import type { Change } from './change-ring.ts'
 
@@ -29,13 +30,7 @@ export function createChangeLog({ db, clock }: Deps) {
     recent: () => readRecent(db, overlap, clock.now() - CERTAIN_MS, newest),
     /** Changes from now on are read after this. */
     async begin(): Promise<void> {
-      const last = await db.read
-        .selectFrom('edge_change')
-        .select('stamp')
-        .orderBy('stamp', 'desc')
-        .limit(1)
-        .executeTakeFirst()
-      newest = last?.stamp ?? 0
+      newest = (await newestStamp(db.read)) ?? 0
     },
     newest: () => newest,
     /** Yields slices of changes. A slice comes again if processing it failed. */
@@ -67,6 +62,11 @@ export function createChangeLog({ db, clock }: Deps) {
   }
 }
 
+async function newestStamp(db: Queries): Promise<number | undefined> {
+  const stamps = db.selectFrom('edge_change').select('stamp').orderBy('stamp', 'desc')
+  return (await stamps.limit(1).executeTakeFirst())?.stamp
+}
+
 /** Changes, oldest first, up to the newest stamp. `floor`: all later changes are included. Versions from before a restore are not continued. */
 async function readRecent(db: Deps['db'], overlap: number, since: number, newest: number) {
   const rows = await db.read
@@ -86,17 +86,12 @@ async function readRecent(db: Deps['db'], overlap: number, since: number, newest
 
 /** Sweep: deletes changes that all instances have read. The newest stays, because SQLite continues counting from its stamp. */
 export async function purgeEdgeChanges(ctx: OperatorCtx, limit: number): Promise<number> {
-  const newest = await ctx.db
-    .selectFrom('edge_change')
-    .select('stamp')
-    .orderBy('stamp', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  const newest = await newestStamp(ctx.db)
   if (newest === undefined) return 0
   const old = ctx.db
     .selectFrom('edge_change')
     .select('key')
-    .where('stamp', '<', Math.min(ctx.now - RETENTION_MS, newest.stamp))
+    .where('stamp', '<', Math.min(ctx.now - RETENTION_MS, newest))
     .orderBy('stamp')
     .limit(limit)
   const rows = await ctx.db.deleteFrom('edge_change').where('key', 'in', old).returning('key').execute()

@@ -2,8 +2,7 @@
  * The edge listener for proxies: a separate port and token, served from memory. Uses node:http directly, because it adds a request to every visit
  * (docs/edge.md: A listener of its own).
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { isOfRunners, openRunnerChannel } from '../../delivery/runners/channel.ts'
 import { isTimeoutOfFile } from '../../delivery/runners/files.ts'
@@ -12,9 +11,10 @@ import { createResponseBuffers, type ResponseBuffers } from '../../platform/fair
 import { respondToParseError } from '../../platform/http/error-handler.ts'
 import { peerAddress } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
+import { listenOn } from '../../platform/server/listen.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { createAdmission } from '../../platform/verdict/admission.ts'
-import { PLAIN, pathOf, plain } from '../../platform/verdict/plain-answer.ts'
+import { json, pathOf, plain } from '../../platform/verdict/plain-answer.ts'
 import { isCertificateAllowed } from '../../platform/verdict/verdict.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { isMemberAt } from '../../projects/site-sign-in/site-sessions.ts'
@@ -93,7 +93,7 @@ export async function openEdge(deps: Deps): Promise<Edge> {
   })
   return {
     followed,
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listenOn(server, host, port),
     async close() {
       sites.close()
       runners.close()
@@ -104,17 +104,6 @@ export async function openEdge(deps: Deps): Promise<Edge> {
       await followed.stop()
     },
   }
-}
-
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      server.off('error', reject)
-      const { address, family, port: bound } = server.address() as AddressInfo
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
-    })
-  })
 }
 
 function send(
@@ -163,7 +152,7 @@ function answering(deps: Deps, followed: SyncedHosts) {
       return counted(await checkAuthRequest(judged, admit, visitor))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
+      return plain(405, 'Only GET is supported here.', { allow: 'GET, HEAD' })
     }
     switch (path) {
       case '/edge/v1/ask': {
@@ -181,7 +170,7 @@ function answering(deps: Deps, followed: SyncedHosts) {
       case '/edge/v1/snapshot':
         return answerSnapshot(snapshot, query, request.headers['if-none-match'])
       case '/edge/v1/ready':
-        return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: readiness(followed) }
+        return json(200, readiness(followed))
       default:
         return plain(404, 'Not found. The paths are in docs/edge.md')
     }

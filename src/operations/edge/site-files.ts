@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import type { Deps } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
-import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
+import { plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { becomes } from '../../sites/static/send.ts'
 
@@ -76,7 +76,7 @@ export function openSiteFiles(
       }
       const gone = goneWith(response)
       if (turns.waiting(accountId) >= maxWaiting || !(await turns.acquire(accountId, timeoutMs, gone)))
-        return gone.aborted ? undefined : { ...plain(503, BUSY), headers: { ...PLAIN, 'retry-after': '1' } }
+        return gone.aborted ? undefined : plain(503, BUSY, { 'retry-after': '1' })
       try {
         const bytes = await files.open(accountId, sha256)
         if (bytes === undefined) return plain(404, NOT_THERE)

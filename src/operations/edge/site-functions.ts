@@ -4,7 +4,7 @@ import type { Deps } from '../../context.ts'
 import { environmentOfFunctions } from '../../delivery/functions/environment.ts'
 import { FUNCTION_ENVIRONMENT_PATH } from '../../delivery/protocol/function-channel.ts'
 import { runsFunctions } from '../../platform/settings/functions.ts'
-import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
+import { json, plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 
 /** Whether a path is about functions. */
@@ -26,8 +26,7 @@ export async function answerEnvironment(deps: Deps, path: string): Promise<EdgeR
     return plain(404, 'No READY deployment has this id.')
   const environment = await environmentOfFunctions(deps, project, deployment)
   if (environment === undefined) return plain(409, NOT_OPENED)
-  const headers = { ...PLAIN, 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return { status: 200, headers, body: JSON.stringify(environment) }
+  return json(200, environment)
 }
 
 const NOT_OPENED =

@@ -15,7 +15,7 @@ import { MAX_PURGE_BYTES, readPurgeReport } from '../../delivery/protocol/purge-
 import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { runsFunctions } from '../../platform/settings/functions.ts'
-import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
+import { closing, json, plain } from '../../platform/verdict/plain-answer.ts'
 import { readShortBody } from '../../platform/verdict/short-body.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
@@ -46,9 +46,7 @@ export async function answerCronLease(deps: Deps, request: IncomingMessage): Pro
   const answer = await take(deps.db, request, of, async (lease) => {
     if (runsFunctions(deps.config.functions)) runs = await leaseRuns(deps, lease)
   })
-  if (answer.status !== 200) return answer
-  const headers = { ...answer.headers, 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return { ...answer, headers, body: JSON.stringify({ runs }) }
+  return answer.status === 200 ? json(200, { runs }) : answer
 }
 
 /** Takes the result of a run of a cron job. */
@@ -66,7 +64,7 @@ export async function answerPurge({ db }: Pick<Deps, 'db'>, request: IncomingMes
   })
   if (answer.status !== 200) return answer
   if (purges === undefined) return plain(404, 'The project does not exist.')
-  return { ...answer, headers: { ...answer.headers, 'content-type': 'application/json' }, body: purges }
+  return json(200, purges)
 }
 
 type Kind<R> = { what: string; max: number; read: (text: string) => R | { sentence: string } }
@@ -77,13 +75,9 @@ async function take<R extends object>(
   { what, max, read }: Kind<R>,
   store: (report: R) => Promise<unknown>,
 ): Promise<EdgeResponse> {
-  if (request.method !== 'POST')
-    return { ...plain(405, `A report of ${what} is sent with POST.`), headers: { ...PLAIN, allow: 'POST' } }
+  if (request.method !== 'POST') return plain(405, `A report of ${what} is sent with POST.`, { allow: 'POST' })
   const text = await readShortBody(request, max)
-  if (text === undefined) {
-    const answer = plain(413, `A report of ${what} has at most ${max} bytes.`)
-    return { ...answer, headers: { ...answer.headers, connection: 'close' } }
-  }
+  if (text === undefined) return closing(plain(413, `A report of ${what} has at most ${max} bytes.`))
   const report = read(text)
   if ('sentence' in report) return plain(400, report.sentence)
   try {
@@ -91,10 +85,7 @@ async function take<R extends object>(
   } catch (error) {
     // The sites server retries.
     if (db.refusalOf(error) === undefined && !(error instanceof Refusal)) throw error
-    return {
-      ...plain(503, 'The database is unavailable. Send it again.'),
-      headers: { ...PLAIN, 'retry-after': '1' },
-    }
+    return plain(503, 'The database is unavailable. Send it again.', { 'retry-after': '1' })
   }
   return plain(200, 'counted')
 }

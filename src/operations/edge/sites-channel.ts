@@ -22,7 +22,7 @@ import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import { type HeldRequests, openHeldRequests } from '../../platform/fairness/held-requests.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { DeploymentRecord } from '../../platform/verdict/facts.ts'
-import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
+import { bearerOf, json, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
 import { REDEEM_PATH } from '../../platform/verdict/site-sign-in.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
@@ -95,7 +95,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     if (path === CRON_LEASE_PATH && request.method === 'POST') return answerCronLease(deps, request)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
-      return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }
+      return plain(405, 'Only GET is supported here.', { allow: allowed.join(', ') })
     if (isOfFunctions(path)) return answerEnvironment(deps, path)
     if (isOfFiles(path)) return files.answer(request, response, path, query)
     if (path === '/sites/v1/snapshot') return answerSnapshot(state, response, query)
@@ -168,7 +168,7 @@ async function placeOf({ followed, store, instance }: State, since: string | nul
 /** A snapshot of its start; later changes follow it, as `more` indicates. */
 async function sendAll(state: State, response: ServerResponse, reset: boolean): Promise<EdgeResponse | undefined> {
   if (!(await state.wholes.acquire('', STALL_MS)))
-    return { ...plain(503, 'Too many concurrent snapshots. Try again.'), headers: { ...PLAIN, 'retry-after': '1' } }
+    return plain(503, 'Too many concurrent snapshots. Try again.', { 'retry-after': '1' })
   try {
     response.writeHead(200, LINES)
     response.setTimeout(STALL_MS, () => response.destroy())
@@ -215,12 +215,12 @@ function factsOf(
   createdAt?: number,
 ): EdgeResponse {
   const project = deployment && state.followed.hosts().facts.projects.get(deployment.projectId)
-  if (project === undefined) return { ...plain(404, missing), headers: { ...PLAIN, 'cache-control': 'max-age=1' } }
+  if (project === undefined) return plain(404, missing, { 'cache-control': 'max-age=1' })
   const facts: HostFacts = {
     protocol: SNAPSHOT_PROTOCOL,
     version: versionOf(state, state.followed.changes.place()),
     deployment: { ...deploymentLine(deployment!), ...(createdAt !== undefined && { createdAt }) },
     project: projectLine(project),
   }
-  return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: JSON.stringify(facts) }
+  return json(200, facts)
 }

@@ -8,6 +8,7 @@ import type { Metrics } from '../../metrics.ts'
 import { droppedLines } from '../../platform/base/log.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import { withTimeLimit } from '../../platform/fairness/time-limit.ts'
 import { countUnlinked } from '../../platform/outbox/audit-chain.ts'
 import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
 import { type BackupStatus, readBackupStatus } from '../backup/records.ts'
@@ -117,12 +118,8 @@ async function readDisk({ config, metrics }: Deps): Promise<void> {
 }
 
 /** Undefined on failure or timeout. */
-async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
-  let timeout: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timeout = setTimeout(resolve, MAX_MS, undefined)
-  })
-  return Promise.race([asked.catch(() => undefined), late]).finally(() => clearTimeout(timeout))
+function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
+  return withTimeLimit(asked, MAX_MS, undefined).catch(() => undefined)
 }
 
 async function due(db: Queries, table: 'delivery' | 'mail', now: number) {

@@ -6,6 +6,7 @@ import type { Deps } from '../../context.ts'
 import { isOperator } from '../../platform/access/authenticate.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import { MIGRATIONS } from '../../platform/db/migrations.ts'
+import { withTimeLimit } from '../../platform/fairness/time-limit.ts'
 import { countFailure, type Peer, peerAddress } from '../../platform/http/failure-limits.ts'
 import type { Probe } from '../../platform/http/public-page.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -63,19 +64,11 @@ function openChecks(deps: Deps): () => Promise<Check[]> {
     asking ??= findFailing(deps).finally(() => {
       asking = undefined
     })
-    const failing = await soon(asking)
+    // A timeout counts as unavailable.
+    const failing = await withTimeLimit<Check[], Check[]>(asking, MAX_MS, ['store'])
     last = { at: performance.now(), failing }
     return failing
   }
-}
-
-/** A timeout counts as unavailable. */
-function soon(asking: Promise<Check[]>): Promise<Check[]> {
-  let timeout: NodeJS.Timeout | undefined
-  const late = new Promise<Check[]>((resolve) => {
-    timeout = setTimeout(resolve, MAX_MS, ['store'])
-  })
-  return Promise.race([asking, late]).finally(() => clearTimeout(timeout))
 }
 
 async function findFailing({ db, keyring }: Deps): Promise<Check[]> {

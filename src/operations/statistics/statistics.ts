@@ -5,6 +5,7 @@ import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { VERSION } from '../../platform/base/version.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import type { Schema } from '../../platform/db/schema.ts'
 import { SCAN_LIMIT } from '../../platform/http/pagination.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -100,13 +101,9 @@ async function countAccounts({ db }: OperatorCtx): Promise<{ users: number; team
   return { users: countOf('user'), teams: countOf('team') }
 }
 
-async function countProjects({ db }: OperatorCtx): Promise<number> {
+function countProjects({ db }: OperatorCtx): Promise<number> {
   const some = db.selectFrom('project').select('id').orderBy('id').limit(sql.lit(MOST))
-  const { count } = await db
-    .selectFrom(some.as('some'))
-    .select(sql<number>`count(*)`.as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  return rowCount(db.selectFrom(some.as('some')))
 }
 
 async function countHistory(ctx: OperatorCtx): Promise<Statistics['history']> {

@@ -1,5 +1,6 @@
 /** REST APIs of git providers for links: read a repository, create and delete its webhook. */
 import { READERS } from '../../readers.ts'
+import { readAtMost } from '../fairness/bounded-body.ts'
 
 export type Provider = 'gitlab' | 'bitbucket'
 
@@ -105,7 +106,7 @@ async function ask(
       signal: AbortSignal.timeout(MAX_MS),
       ...(body && { body: JSON.stringify(body) }),
     })
-    const read = await readBounded(answer)
+    const read = (await readAtMost(answer.body, READERS['answer of a git host'].bytes))?.toString()
     if (read === undefined) return { fault: 'its answer was too large' }
     if (answer.status >= 300) return { status: answer.status, body: undefined }
     return { status: answer.status, body: read === '' ? undefined : JSON.parse(read) }
@@ -119,17 +120,6 @@ async function ask(
 function authorizationOf({ username, token }: GitAccess): string {
   if (username === null) return `Bearer ${token}`
   return `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
-}
-
-async function readBounded(answer: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length
-    if (size > READERS['answer of a git host'].bytes) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Reads a response. Reports one that does not match the provider's documentation. */

@@ -4,7 +4,7 @@
  */
 import { type CompiledQuery, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { createYielder } from './chunks.ts'
-import { compileOnce, type Queries } from './db.ts'
+import { compileOnce, preparedQuery, type Queries } from './db.ts'
 import type { Row, Schema } from './schema.ts'
 import { DIRECT_QUERIES, type DirectQuery } from './sqlite/dialect.ts'
 
@@ -54,6 +54,22 @@ function isSqlite(db: Queries): boolean {
 /** Inserts rows, all of the same columns. */
 export async function insertRows<T extends Table>(db: Queries, table: T, rows: readonly Row<T>[]): Promise<void> {
   await run(db, { name: 'insert', table, build: insertInto(table) }, rows)
+}
+
+/** Creates the insert of one row for a hot path. It discards its result, as `preparedQuery` explains. */
+export function preparedInsert<T extends Table>(table: T): (db: Queries, row: Row<T>) => Promise<unknown> {
+  let insert: ReturnType<typeof insertOf> | undefined
+  return (db, row: object) => {
+    insert ??= insertOf(table, Object.keys(row))
+    return insert(db, row as Values)
+  }
+}
+
+function insertOf(table: string, columns: string[]) {
+  const build = (db: Queries, value: Values) => ({
+    compile: () => insertInto(table)(columns, (column) => sql`${value[column]}`, undefined).compile(db),
+  })
+  return preparedQuery<Values, unknown>(build, { discardResult: true })
 }
 
 /** Inserts the rows whose keys are free and returns those. Columns with a default may be missing in all rows. */

@@ -11,6 +11,27 @@ export function chunks<T>(all: readonly T[]): T[][] {
   return cut
 }
 
+/** Groups items, in order, by their total weight and their number. A heavier item is a group of its own. */
+export function chunksByWeight<T>(
+  all: readonly T[],
+  weightOf: (one: T) => number,
+  maxWeight: number,
+  maxCount = Number.POSITIVE_INFINITY,
+): T[][] {
+  const groups: T[][] = []
+  let total = 0
+  for (const one of all) {
+    const weight = weightOf(one)
+    const last = groups.at(-1)
+    total += weight
+    if (last === undefined || last.length === maxCount || total > maxWeight) {
+      groups.push([one])
+      total = weight
+    } else last.push(one)
+  }
+  return groups
+}
+
 /** A request yields this often: with the longest single step it stays below 25 ms. */
 const TURN_MS = 8
 
@@ -69,27 +90,36 @@ export async function walkNewest<T>({ before, count, endOf, find }: Walk<T>): Pr
   }
 }
 
-/** TABLE Swept tables with a column `expires_at` and no dependent rows, with their keys. */
+/** TABLE Swept tables without dependent rows, with their keys. */
 const KEYS = {
+  authorization_code: 'hash',
   email_change: 'user_id',
   half_sign_in: 'hash',
   identity_link: 'hash',
   invitation: 'id',
+  kept_answer: 'id',
   password_link: 'hash',
   reserved_slug: 'id',
+  session: 'hash',
   site_session: 'hash',
   spent_challenge: 'hash',
   token: 'id',
   usage_report: 'server',
 } as const
 
-/** Creates the sweep of a table. It deletes up to `limit` expired rows, oldest first, and returns their number. */
-export function expirySweep(table: keyof typeof KEYS) {
+/**
+ * Creates the sweep of a table. It deletes up to `limit` rows whose time in `column` was `keptMs` ago, oldest first, and returns
+ * their number.
+ */
+export function expirySweep(table: keyof typeof KEYS, keptMs = 0, column: 'expires_at' | 'created_at' = 'expires_at') {
   return async ({ db, now }: { db: Queries; now: number }, limit: number): Promise<number> => {
     // The type of one table: the statements are the same for each.
-    const [of, key] = [table, KEYS[table]] as ['invitation', 'id']
-    const over = db.selectFrom(of).select(key).where('expires_at', '<=', now)
-    const rows = await over.orderBy('expires_at').limit(limit).execute()
+    const [of, key, time] = [table, KEYS[table], column] as ['invitation', 'id', 'expires_at']
+    const over = db
+      .selectFrom(of)
+      .select(key)
+      .where(time, '<=', now - keptMs)
+    const rows = await over.orderBy(time).limit(limit).execute()
     // By a list of keys: without statistics, PostgreSQL would scan the table for a subquery.
     for (const some of chunks(rows.map((row) => row[key]))) await db.deleteFrom(of).where(key, 'in', some).execute()
     return rows.length

@@ -1,6 +1,6 @@
 /** The interface of the database for the rest of Berth: one schema, read and write, on either engine. */
 import { hash } from 'node:crypto'
-import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
+import { type Compilable, type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../../errors.ts'
 import { someOf } from '../base/text.ts'
@@ -178,6 +178,14 @@ function compile<Values extends object, Result>(
     fill: (values) =>
       slots.map((slot) => (slot instanceof StandIn ? (values as Record<string, unknown>)[slot.name] : slot)),
   }
+}
+
+/** Counts the rows of a query that selects no columns yet. */
+export async function rowCount<DB, Table extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, Table, O>,
+): Promise<number> {
+  const row: unknown = await query.select(sql<number>`count(*)`.as('count')).executeTakeFirstOrThrow()
+  return Number((row as { count: number }).count)
 }
 
 /** Returns the pattern of `like … escape '!'` for a substring. It is in lower case, so compare it with lower case. */

@@ -1,5 +1,6 @@
 /** Flushes buffered writes in the background, so that no request waits for them. */
 import type { Logger } from 'pino'
+import { withTimeLimit } from '../fairness/time-limit.ts'
 
 /** The usual flush interval: a kill loses less than a second. */
 const PERIOD_MS = 250
@@ -40,16 +41,8 @@ export function startWriteBehind(
   }
   schedule()
   return async () => {
-    await within(LAST_MS, running)
+    await withTimeLimit(running, LAST_MS, undefined)
     clearTimeout(timer)
-    await within(LAST_MS, run())
+    await withTimeLimit(run(), LAST_MS, undefined)
   }
-}
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timeout: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timeout = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late]).finally(() => clearTimeout(timeout))
 }

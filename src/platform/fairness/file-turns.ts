@@ -4,6 +4,7 @@
  */
 import { Refusal } from '../refusals/refusal.ts'
 import { createSemaphore } from './semaphore.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 type Rules = { maxPerOwner: number; maxTotal: number; maxWaiting: number; what: string }
 
@@ -76,7 +77,7 @@ export async function* atLeastSpeed(
       next.catch(() => {})
       for (;;) {
         const began = performance.now()
-        const came = await within(next, ms - waitedMs)
+        const came = await withTimeLimit(next, Math.max(0, ms - waitedMs), undefined)
         waitedMs += performance.now() - began
         if (came !== undefined) break
         waitedMs = ms
@@ -91,19 +92,6 @@ export async function* atLeastSpeed(
   } finally {
     // Not awaited: with a silent sender it ends with the connection.
     reading.return?.(undefined).catch(() => {})
-  }
-}
-
-/** Waits for a promise; returns undefined on a timeout. */
-async function within<T>(awaited: Promise<T>, ms: number): Promise<true | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
-  })
-  try {
-    return await Promise.race([awaited.then(() => true as const), late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

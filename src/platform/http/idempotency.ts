@@ -3,11 +3,11 @@
  * docs/spec/decisions.md: Errors, limits, versions; docs/decisions/0118.
  */
 import { createHash, hkdfSync } from 'node:crypto'
-import type { Deps, OperatorCtx } from '../../context.ts'
+import type { Deps } from '../../context.ts'
 import { parseBearer } from '../access/authenticate.ts'
 import { pauseWhenBusy } from '../base/event-loop.ts'
 import { fingerprint } from '../base/ids.ts'
-import { chunks } from '../db/chunks.ts'
+import { expirySweep } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
 import type { LimitStatus } from '../limiter/limiter.ts'
 import type { Spend } from '../limiter/spending.ts'
@@ -190,17 +190,4 @@ async function claimKey(
   return ids !== undefined
 }
 
-/** Sweep: purges responses after 24 hours. */
-export async function purgeIdempotencyKeys(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = await ctx.db
-    .selectFrom('kept_answer')
-    .select('id')
-    .where('created_at', '<=', ctx.now - RETENTION_MS)
-    .limit(limit)
-    .execute()
-  // By ids: PostgreSQL without statistics would scan the table for a subquery.
-  for (const some of chunks(old.map(({ id }) => id))) {
-    await ctx.db.deleteFrom('kept_answer').where('id', 'in', some).execute()
-  }
-  return old.length
-}
+export const purgeIdempotencyKeys = expirySweep('kept_answer', RETENTION_MS, 'created_at')

@@ -1,4 +1,5 @@
 /** Pagination: `{count, next, prev}`, by stamp, so that a full walk returns every row exactly once. docs/spec/decisions.md: Pagination. */
+import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../base/clock.ts'
 import type { Pagination } from '../schema/fields.ts'
@@ -39,24 +40,60 @@ export function paginate<T>(rows: T[], limit: number, until: number | undefined,
   }
 }
 
+/** Reads the rows of a page by a column of stamps, newest first, and one more. */
+export async function newestRows<DB, Table extends keyof DB, Found>(
+  query: SelectQueryBuilder<DB, Table, Found>,
+  { limit = DEFAULT_LIMIT, until, since }: Place,
+  column: string,
+): Promise<Found[]> {
+  const stamp = sql.ref(column)
+  let page = query.orderBy(stamp, 'desc').limit(limit + 1)
+  if (until !== undefined) page = page.where(sql<SqlBool>`${stamp} < ${stampBefore(until)}`)
+  if (since !== undefined) page = page.where(sql<SqlBool>`${stamp} > ${stampAfter(since)}`)
+  return (await page.execute()) as unknown as Found[]
+}
+
+/** Returns a page of a query by `created_stamp`, newest first. `table`: whose, in a query of several tables. */
+export async function newestPage<DB, Table extends keyof DB, Found extends { created_stamp: number }>(
+  query: SelectQueryBuilder<DB, Table, Found>,
+  place: Place,
+  table?: string,
+): Promise<Page<Found>> {
+  const rows = await newestRows(query, place, table === undefined ? 'created_stamp' : `${table}.created_stamp`)
+  return paginate(rows, place.limit ?? DEFAULT_LIMIT, place.until, (row) => row.created_stamp)
+}
+
+type Place = { limit?: number | undefined; until?: number | undefined; since?: number | undefined }
 type Page<T> = { rows: T[]; pagination: Static<typeof Pagination> }
 
 /** Rows that a filter without an index scans per page. */
 export const SCAN_LIMIT = 20_000
 
 /**
- * As `paginate`, for rows found among the next SCAN_LIMIT. `next` continues behind those, even if the page is not full. `last` returns the stamp of
- * the last scanned row, or undefined if there are fewer.
+ * Returns a page of `found`: the matching rows among the next SCAN_LIMIT of `placed`, newest first. `next` continues behind those, even if the page
+ * is not full. `column`: of the stamps, in `table`.
  */
-export async function paginateScan<T>(
-  rows: T[],
-  limit: number,
-  until: number | undefined,
-  stampOf: (row: T) => number,
-  last: { executeTakeFirst(): Promise<{ stamp: number } | undefined> },
-): Promise<Page<T>> {
-  const result = paginate(rows, limit, until, stampOf)
-  if (result.pagination.next === null) result.pagination.next = (await last.executeTakeFirst())?.stamp ?? null
+export async function scannedPage<
+  DB,
+  Table extends keyof DB,
+  Found extends Record<Column, number>,
+  From,
+  Scanned extends keyof From,
+  Placed,
+  Column extends 'stamp' | 'created_stamp',
+>(
+  found: SelectQueryBuilder<DB, Table, Found>,
+  placed: SelectQueryBuilder<From, Scanned, Placed>,
+  { limit = DEFAULT_LIMIT, until }: Place,
+  table: string,
+  column: Column,
+): Promise<Page<Found>> {
+  const rows = await newestRows(found, { limit }, `${table}.${column}`)
+  const result = paginate(rows, limit, until, (row) => row[column])
+  if (result.pagination.next !== null) return result
+  const atLimit = placed.select(sql.ref<number>(column).as('stamp')).offset(sql.lit(SCAN_LIMIT - 1))
+  const last = await atLimit.limit(sql.lit(1)).executeTakeFirst()
+  result.pagination.next = (last as unknown as { stamp: number } | undefined)?.stamp ?? null
   return result
 }
 

@@ -116,44 +116,28 @@ export type Route<M extends Method = Method, P extends string = string, R extend
 > & { auth: 'public' | 'operator' | 'client'; method: M; path: P }
 // biome-ignore-end lint/suspicious/noExplicitAny: as above
 
-/** Declares a route of the public API: bearer token, `teamId`/`slug`, any version. */
-export function route<
-  M extends Method,
-  P extends string,
-  Q extends TSchema,
-  B extends TSchema,
-  R extends TSchema,
-  S = undefined,
-  A = undefined,
->(spec: Spec<Ctx, Q, B, R, S, A> & { method: M; path: P }): Route<M, P, R> {
-  return { ...(spec as Route<M, P, R>), auth: 'public' }
+function declareFor<C>(auth: Route['auth']) {
+  return <
+    M extends Method,
+    P extends string,
+    Q extends TSchema,
+    B extends TSchema,
+    R extends TSchema,
+    S = undefined,
+    A = undefined,
+  >(
+    spec: Spec<C, Q, B, R, S, A> & { method: M; path: P },
+  ): Route<M, P, R> => ({ ...(spec as Route<M, P, R>), auth })
 }
+
+/** Declares a route of the public API: bearer token, `teamId`/`slug`, any version. */
+export const route = declareFor<Ctx>('public')
 
 /** Declares a route of the operator API: operator token only. */
-export function operatorRoute<
-  M extends Method,
-  P extends string,
-  Q extends TSchema,
-  B extends TSchema,
-  R extends TSchema,
-  S = undefined,
-  A = undefined,
->(spec: Spec<OperatorCtx, Q, B, R, S, A> & { method: M; path: P }): Route<M, P, R> {
-  return { ...(spec as Route<M, P, R>), auth: 'operator' }
-}
+export const operatorRoute = declareFor<OperatorCtx>('operator')
 
 /** Declares a route for apps, authenticated by client secret: no bearer token, no account. */
-export function clientRoute<
-  M extends Method,
-  P extends string,
-  Q extends TSchema,
-  B extends TSchema,
-  R extends TSchema,
-  S = undefined,
-  A = undefined,
->(spec: Spec<OperatorCtx, Q, B, R, S, A> & { method: M; path: P }): Route<M, P, R> {
-  return { ...(spec as Route<M, P, R>), auth: 'client' }
-}
+export const clientRoute = declareFor<OperatorCtx>('client')
 
 /** Whether the reply of a route is a list or begins with one. Its filters must be declared (query.ts). */
 export function isList({ method, reply }: Pick<Route, 'method' | 'reply'>): boolean {

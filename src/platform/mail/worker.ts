@@ -7,6 +7,7 @@ import type { Deps } from '../../context.ts'
 import type { SendResult } from '../adapters/mailer.ts'
 import { stampToMs } from '../base/clock.ts'
 import type { Row } from '../db/schema.ts'
+import { leaseDue } from '../outbox/lease-due.ts'
 import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../outbox/lease-loop.ts'
 import { textOf } from './mail.ts'
 
@@ -38,10 +39,8 @@ export function sendDueMail(deps: Deps, stop: AbortSignal = deps.shutdownSignal)
 function letterWork(deps: Deps): LeaseQueue<Row<'mail'>> {
   return {
     name: 'letters',
-    async lease(now, running) {
-      const room = AT_ONCE - running.length
-      return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
-    },
+    lease: (now, running) =>
+      leaseDue(deps.db, 'mail', { now, leaseMs: LEASE_MS, room: AT_ONCE - running.length, countsAttempts: true }),
     run: (letter, _now, stop) =>
       postOne(deps, letter, stop).catch((error) => {
         deps.log.warn(
@@ -50,25 +49,6 @@ function letterWork(deps: Deps): LeaseQueue<Row<'mail'>> {
         )
       }),
   }
-}
-
-/** An empty queue costs one read and no transaction. */
-async function isAnyDue({ db }: Deps, now: number): Promise<boolean> {
-  const due = await db.read.selectFrom('mail').select('id').where('due_at', '<=', now).limit(1).execute()
-  return due.length > 0
-}
-
-function lease({ db }: Deps, now: number, room: number): Promise<Row<'mail'>[]> {
-  return db.write((tx) => {
-    const due = tx.selectFrom('mail').select('id').where('due_at', '<=', now).orderBy('due_at').limit(room)
-    return tx
-      .updateTable('mail')
-      .set((eb) => ({ due_at: now + LEASE_MS, attempts: eb('attempts', '+', 1) }))
-      .where('id', 'in', due)
-      .where('due_at', '<=', now)
-      .returningAll()
-      .execute()
-  })
 }
 
 async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Promise<void> {

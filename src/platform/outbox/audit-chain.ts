@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
-import { insertMissingRows, insertRows } from '../db/bulk.ts'
-import { type Db, preparedQuery, type Queries } from '../db/db.ts'
+import { insertMissingRows, insertRows, preparedInsert } from '../db/bulk.ts'
+import { type Db, preparedQuery, type Queries, rowCount } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
 export type ChainLink = { position: number; hash: string }
@@ -123,10 +123,9 @@ export async function chainAuditEntries({ db }: { db: Queries }, limit: number):
 }
 
 /** Counts the unlinked entries. */
-export async function countUnlinked(db: Queries): Promise<number> {
+export function countUnlinked(db: Queries): Promise<number> {
   const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MAX_UNLINKED)
-  const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
-  return (await counted.executeTakeFirstOrThrow()).count
+  return rowCount(db.selectFrom(some.as('some')))
 }
 
 /** The limit is a literal: for a bound limit SQLite plans the statement at each run. */
@@ -140,19 +139,4 @@ const selectHead = preparedQuery<Record<string, never>, ChainLink>((db) =>
     .$narrowType<ChainLink>(),
 )
 
-const insertEntry = preparedQuery<Row<'audit'>, unknown>(
-  (db, value) =>
-    db.insertInto('audit').values({
-      stamp: value.stamp,
-      account_id: value.account_id,
-      actor_kind: value.actor_kind,
-      actor_id: value.actor_id,
-      token_id: value.token_id,
-      type: value.type,
-      subject_id: value.subject_id,
-      fields_json: value.fields_json,
-      position: value.position,
-      hash: value.hash,
-    }),
-  { discardResult: true },
-)
+const insertEntry = preparedInsert('audit')

@@ -2,8 +2,10 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
+import { preparedInsert } from '../db/bulk.ts'
 import { createYielder } from '../db/chunks.ts'
-import { preparedQuery } from '../db/db.ts'
+import type { Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
 
 /** Pending deliveries. Written as in the index `delivery_waiting`, because no engine uses that index for a bound parameter. */
 export const PENDING = sql<boolean>`status = 'pending'`
@@ -49,38 +51,12 @@ export async function dropPendingOf(
   }
 }
 
+const insertRow = preparedInsert('delivery')
+
 /** Writes a delivery. Lines of a log drain are not an event, so they bring their `body`. */
-export const insertDelivery = preparedQuery<
-  {
-    id: string
-    accountId: string
-    endpointId: string
-    installationId: string | null
-    eventStamp: number | null
-    type: string
-    body: string | null
-    bodyBytes: number | null
-    dueAt: number | null
-    heldAt: number | null
-    stamp: number
-  },
-  unknown
->(
-  (db, value) =>
-    db.insertInto('delivery').values({
-      id: value.id,
-      account_id: value.accountId,
-      endpoint_id: value.endpointId,
-      configuration_id: value.installationId,
-      event_stamp: value.eventStamp,
-      type: value.type,
-      body: value.body,
-      body_bytes: value.bodyBytes,
-      attempts: 0,
-      due_at: value.dueAt,
-      held_at: value.heldAt,
-      status: 'pending',
-      created_stamp: value.stamp,
-    }),
-  { discardResult: true },
-)
+export async function insertDelivery(
+  db: Queries,
+  row: Omit<Row<'delivery'>, 'attempts' | 'status' | 'done_at'>,
+): Promise<void> {
+  await insertRow(db, { ...row, attempts: 0, status: 'pending', done_at: null })
+}

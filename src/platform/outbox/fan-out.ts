@@ -31,16 +31,16 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Publi
     ctx.deps.traces?.causes(id)
     await insertDelivery(ctx.db, {
       id,
-      accountId,
-      endpointId: endpoint.id,
-      installationId: endpoint.configuration_id,
-      eventStamp: event.stamp,
+      account_id: accountId,
+      endpoint_id: endpoint.id,
+      configuration_id: endpoint.configuration_id,
+      event_stamp: event.stamp,
       type: event.type,
       body: null,
-      bodyBytes: null,
-      dueAt: isHeld ? null : now,
-      heldAt: isHeld ? now : null,
-      stamp: ctx.deps.clock.stamp(),
+      body_bytes: null,
+      due_at: isHeld ? null : now,
+      held_at: isHeld ? now : null,
+      created_stamp: ctx.deps.clock.stamp(),
     })
   }
   if (deliveries > 0) ctx.deps.wakeups.deliveries()

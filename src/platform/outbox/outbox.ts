@@ -1,7 +1,7 @@
 import type { Caller, EventAccount, EventContext, Input, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { newId } from '../base/ids.ts'
-import { preparedQuery } from '../db/db.ts'
+import { preparedInsert } from '../db/bulk.ts'
 import { appendAuditEntry } from './audit-chain.ts'
 import { fanOut } from './fan-out.ts'
 
@@ -17,32 +17,7 @@ export function toPendingEvent(
   return { type, payload, about: typeof about === 'string' ? { projectId: about } : about, owner }
 }
 
-const insertEvent = preparedQuery<
-  {
-    id: string
-    accountId: string
-    projectId: string | null
-    installationId: string | null
-    madeBy: string | null
-    type: string
-    payload: string
-    stamp: number
-  },
-  unknown
->(
-  (db, value) =>
-    db.insertInto('event').values({
-      id: value.id,
-      account_id: value.accountId,
-      project_id: value.projectId,
-      configuration_id: value.installationId,
-      made_by: value.madeBy,
-      type: value.type,
-      payload_json: value.payload,
-      stamp: value.stamp,
-    }),
-  { discardResult: true },
-)
+const insertEvent = preparedInsert('event')
 
 /** Writes the events of an operation and its audit entry. `fields`: names of sent fields, never values. Returns the bytes of the events. */
 export async function recordWrite(
@@ -102,12 +77,12 @@ export async function writeEvents(
     const text = JSON.stringify({ team, user, ...payload })
     await insertEvent(ctx.db, {
       id: newId('evt'),
-      accountId: owner.id,
-      projectId: about.projectId ?? null,
-      installationId: about.installationId ?? null,
-      madeBy: about.createdBy ?? null,
+      account_id: owner.id,
+      project_id: about.projectId ?? null,
+      configuration_id: about.installationId ?? null,
+      made_by: about.createdBy ?? null,
       type,
-      payload: text,
+      payload_json: text,
       stamp,
     })
     bytes += text.length + DELIVERY_BYTES * (await fanOut(ctx, { type, about, owner, stamp }))

@@ -1,5 +1,6 @@
 /** Opens the ports of a service and reports errors as settings. docs/operations.md: Start and stop. */
 import { lookup } from 'node:dns/promises'
+import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { BadSetting, type Config } from '../../config.ts'
 
@@ -31,6 +32,18 @@ export async function listenToClients(
     if (!BAD_ADDRESS.includes(code)) throw error
     throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`, { cause: error })
   }
+}
+
+/** Opens a port; returns its URL. Rejects with the error of the port. */
+export function listenOn(server: Server, host: string, port: number, scheme = 'http'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      const { address, family, port: bound } = server.address() as AddressInfo
+      resolve(`${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
+    })
+  })
 }
 
 type Listening = { listen(host: string, port: number): Promise<string> }

@@ -2,7 +2,15 @@
 
 import { join } from 'node:path'
 import { withoutTrailing } from '../base/text.ts'
-import { BadSetting, BooleanSetting, readPath, type Setting, type SettingType, TokenSetting } from './types.ts'
+import {
+  BadSetting,
+  BooleanSetting,
+  readPath,
+  type Setting,
+  type SettingType,
+  TokenSetting,
+  type ValuesOf,
+} from './types.ts'
 
 /** `prefix` is empty or ends with a slash. */
 export type BackupDestinationSetting = { folder: string } | { bucket: string; prefix: string }
@@ -160,18 +168,13 @@ export const BACKUPS = {
   },
 } as const satisfies Record<string, Setting>
 
+type BackupValues = ValuesOf<typeof BACKUPS>
+
 /** `schedule`: cron fields, in UTC; undefined: off. docs/backup.md: Scheduled backups. */
 export type BackupSettings = { schedule: string | undefined; to: BackupDestinationSetting; keep: BackupRetention }
 
 /** Returns the settings of scheduled backups. Throws BadSetting for a bucket without credentials. */
-export function backupsOf(
-  values: {
-    BERTH_BACKUP_SCHEDULE: string | undefined
-    BERTH_BACKUP_TO: BackupDestinationSetting | undefined
-    BERTH_BACKUP_KEEP: BackupRetention
-    BERTH_DATA: string
-  } & Parameters<typeof s3Of>[0],
-): BackupSettings {
+export function backupsOf(values: BackupValues & { BERTH_DATA: string }): BackupSettings {
   const { BERTH_BACKUP_SCHEDULE: schedule, BERTH_BACKUP_KEEP: keep, BERTH_DATA: dataFolder } = values
   const to = values.BERTH_BACKUP_TO ?? { folder: join(dataFolder, 'backups') }
   if ('bucket' in to && s3Of(values) === undefined)
@@ -180,12 +183,7 @@ export function backupsOf(
 }
 
 /** Returns the access to a bucket; undefined without a key. Throws BadSetting for a key without its secret. */
-export function s3Of(values: {
-  BERTH_S3_ENDPOINT: string | undefined
-  BERTH_S3_REGION: string
-  BERTH_S3_ACCESS_KEY_ID: string | undefined
-  BERTH_S3_SECRET_ACCESS_KEY: string | undefined
-}): S3Settings | undefined {
+export function s3Of(values: BackupValues): S3Settings | undefined {
   const { BERTH_S3_REGION: region, BERTH_S3_ACCESS_KEY_ID: accessKeyId } = values
   const { BERTH_S3_SECRET_ACCESS_KEY: secretAccessKey } = values
   if (accessKeyId === undefined) return undefined

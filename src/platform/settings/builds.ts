@@ -12,6 +12,7 @@ import {
   type Setting,
   type SettingType,
   TokenSetting,
+  type ValuesOf,
 } from './types.ts'
 
 export const BUILDS = {
@@ -37,6 +38,8 @@ export const BUILDS = {
   },
 } as const satisfies Record<string, Setting>
 
+type BuildValues = ValuesOf<typeof BUILDS>
+
 /** `mode` off: a source is refused. `runnerToken` undefined: no runner gets a lease. */
 export type BuildsSettings = {
   mode: 'sandboxed' | 'trusted' | 'off'
@@ -45,13 +48,9 @@ export type BuildsSettings = {
 }
 
 /** Returns the settings of builds. Throws BadSetting where the token of runners is that of proxies or sites servers. */
-export function buildsOf(values: {
-  BERTH_BUILDS: BuildsSettings['mode'] | undefined
-  BERTH_BUILDS_PER_ACCOUNT: number
-  BERTH_RUNNER_TOKEN: string | undefined
-  BERTH_EDGE_TOKEN: string | undefined
-  BERTH_SITES_TOKEN: string | undefined
-}): BuildsSettings {
+export function buildsOf(
+  values: BuildValues & { BERTH_EDGE_TOKEN: string | undefined; BERTH_SITES_TOKEN: string | undefined },
+): BuildsSettings {
   const { BERTH_RUNNER_TOKEN: runnerToken, BERTH_BUILDS: mode = 'off', BERTH_BUILDS_PER_ACCOUNT: perAccount } = values
   for (const name of ['BERTH_EDGE_TOKEN', 'BERTH_SITES_TOKEN'] as const)
     if (runnerToken !== undefined && runnerToken === values[name])
@@ -189,20 +188,7 @@ function memoryOfBuild(memory: number, builds: number): number {
 
 /** Returns the settings of a runner. `isRoot`: of this process. */
 export function runnerOf(
-  values: {
-    BERTH_DATA: string
-    BERTH_BUILDS: RunnerSettings['mode']
-    BERTH_RUNNER_URL: string
-    BERTH_RUNNER_BUILDS: number | undefined
-    BERTH_RUNNER_CACHE: string | undefined
-    BERTH_BUILD_NETWORK: RunnerSettings['network']
-    BERTH_BUILD_MEMORY: number | undefined
-    BERTH_BUILD_DISK: number
-    BERTH_BUILD_FILES: number
-    BERTH_BUILD_CACHE: number
-    BERTH_BUILDER: string
-    BERTH_SANDBOX_USER: string | undefined
-  },
+  values: ValuesOf<typeof RUNNER> & Pick<BuildValues, 'BERTH_BUILDS'> & { BERTH_DATA: string },
   isRoot = process.getuid?.() === 0,
 ): RunnerSettings {
   const builds = values.BERTH_RUNNER_BUILDS ?? Math.max(1, Math.floor(availableParallelism() / 2))

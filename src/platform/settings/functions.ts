@@ -1,6 +1,6 @@
 /** Settings of functions. docs/functions.md. */
 import { SANDBOX_NETWORK, type SandboxNetwork } from './sandbox/network.ts'
-import { EnumSetting, IntegerSetting, type Setting } from './types.ts'
+import { EnumSetting, IntegerSetting, type Setting, type ValuesOf } from './types.ts'
 
 export const FUNCTIONS = {
   BERTH_FUNCTIONS: {
@@ -34,11 +34,7 @@ export type FunctionsSettings = {
 }
 
 /** Returns the settings of functions. */
-export function functionsOf(values: {
-  BERTH_FUNCTIONS: FunctionsSettings['mode']
-  BERTH_FUNCTION_NETWORK: FunctionsSettings['network']
-  BERTH_FUNCTION_PROCESSES: number | undefined
-}): FunctionsSettings {
+export function functionsOf(values: ValuesOf<typeof FUNCTIONS>): FunctionsSettings {
   const { BERTH_FUNCTIONS: mode, BERTH_FUNCTION_NETWORK: network, BERTH_FUNCTION_PROCESSES: processes } = values
   return { mode, network, processes }
 }

@@ -12,6 +12,7 @@ import {
   type SettingType,
   splitCommaList,
   TokenSetting,
+  type ValuesOf,
 } from './types.ts'
 
 type TrustedProxies = BlockList
@@ -145,13 +146,7 @@ export type SitesSettings = {
 const SITES_PORT = 3002
 
 /** Returns the settings of the sites server. */
-export function sitesOf(values: {
-  BERTH_DATA: string
-  BERTH_SITES_PORT: number | 'off' | undefined
-  BERTH_SITES_CONTROL_PLANE: string
-  BERTH_SITES_CACHE: string | undefined
-  BERTH_SITES_CACHE_BYTES: number
-}): SitesSettings {
+export function sitesOf(values: ValuesOf<typeof SITES> & { BERTH_DATA: string }): SitesSettings {
   const { BERTH_SITES_PORT: port, BERTH_SITES_CONTROL_PLANE: controlPlane } = values
   const folder = values.BERTH_SITES_CACHE ?? join(values.BERTH_DATA, 'sites')
   const cacheBytes = values.BERTH_SITES_CACHE_BYTES

@@ -1,6 +1,6 @@
 /** Trace collector settings, with the names of OpenTelemetry. */
 import { withoutTrailing } from '../base/text.ts'
-import { BadSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
+import { BadSetting, type Setting, type SettingType, splitCommaList, type ValuesOf } from './types.ts'
 
 /** `endpoint`: base URL of all signals; the path for traces is appended. `headers`: sent with each request, such as a token. */
 export type TraceReceiver = { endpoint: string; headers: Record<string, string> }
@@ -58,10 +58,7 @@ export const TRACES = {
 } as const satisfies Record<string, Setting>
 
 /** Returns the collector; undefined: tracing is off. Headers alone have no effect. */
-export function receiverOf(values: {
-  OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
-  OTEL_EXPORTER_OTLP_HEADERS: Record<string, string> | undefined
-}): TraceReceiver | undefined {
+export function receiverOf(values: ValuesOf<typeof TRACES>): TraceReceiver | undefined {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values
   return endpoint === undefined ? undefined : { endpoint, headers }
 }

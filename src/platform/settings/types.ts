@@ -44,6 +44,15 @@ export type Setting = {
   reloadable?: true
 }
 
+/** The value of each setting of a table. Undefined where it is not set and has no default. */
+export type ValuesOf<Rows extends Record<string, Setting>> = {
+  [N in keyof Rows]: Rows[N]['type'] extends SettingType<infer V>
+    ? Rows[N] extends { default: string }
+      ? V
+      : V | undefined
+    : never
+}
+
 /** Quotation marks that editors, shells and env files leave around a text. */
 const QUOTES = ['""', "''", '``', '“”', '‘’', '„“', '«»']
 /** White space and invisible characters. */

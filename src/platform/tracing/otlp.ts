@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/api'
 import type { Logger } from 'pino'
 import { VERSION } from '../base/version.ts'
+import { withTimeLimit } from '../fairness/time-limit.ts'
 import type { TraceReceiver } from '../settings/traces.ts'
 import { attributesOf, failureOf, summaryOf } from './attributes.ts'
 import { openTracerProvider } from './provider.ts'
@@ -34,7 +35,13 @@ export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
     ...statementSpans(spans, engine),
     ...deliverySpans(spans),
     bind: (work) => AsyncLocalStorage.bind(work),
-    close: () => endWithin(provider.shutdown(), LAST_SEND_MS),
+    // An unavailable collector only loses spans.
+    close: () =>
+      withTimeLimit(
+        provider.shutdown().catch(() => {}),
+        LAST_SEND_MS,
+        undefined,
+      ),
   }
 }
 
@@ -158,17 +165,6 @@ function endDelivery(span: Span, outcome: DeliveryOutcome | undefined): void {
 function fail(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({ code: SpanStatusCode.ERROR })
-}
-
-/** Waits until it is done or the time is over. */
-async function endWithin(done: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  // An unavailable collector only loses spans.
-  await Promise.race([done.catch(() => {}), late])
-  clearTimeout(timer)
 }
 
 /** The parent context of a `traceparent`. A trace that the caller does not sample is not sampled here. */

@@ -3,11 +3,21 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { EdgeResponse } from './visitor-answer.ts'
 
-export const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
-
 /** Returns a response with one line of text. */
-export function plain(status: number, text: string): EdgeResponse {
-  return { status, headers: { ...PLAIN }, body: `${text}\n` }
+export function plain(status: number, text: string, headers: Record<string, string> = {}): EdgeResponse {
+  const all = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers }
+  return { status, headers: all, body: `${text}\n` }
+}
+
+/** Returns a JSON response. A text is JSON already. */
+export function json(status: number, body: unknown): EdgeResponse {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return { status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }
+}
+
+/** Returns the response to a request whose body is not read to its end. */
+export function closing(answer: EdgeResponse): EdgeResponse {
+  return { ...answer, headers: { ...answer.headers, connection: 'close' } }
 }
 
 /** Returns the path of a request without its query. */

@@ -7,7 +7,7 @@ import { findProject } from '../../model/project.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { isAmong } from '../../platform/db/bulk.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { newestPage, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery } from './schema.ts'
 
@@ -32,21 +32,15 @@ export async function listAliases(
   _: undefined,
   { query }: Input<ListAliasesQuery>,
 ): Promise<Static<typeof AliasPage>> {
-  const { limit = DEFAULT_LIMIT, until, from, since = from, projectId, domain } = query
+  const { from, since = from, projectId, domain } = query
   let aliases = visible(ctx)
-  if (until !== undefined) aliases = aliases.where('alias.created_stamp', '<', stampBefore(until))
-  if (since !== undefined) aliases = aliases.where('alias.created_stamp', '>', stampAfter(since))
   if (projectId !== undefined) aliases = aliases.where('alias.project_id', '=', projectId)
   if (domain !== undefined) {
     const names = domain.flatMap((one) => hostsSaid(one, ctx.deps.config.domains))
     aliases = aliases.where('alias.name', 'in', names)
   }
-  const rows = await aliases
-    .orderBy('alias.created_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
-  return { aliases: items.map(showAlias), pagination }
+  const { rows, pagination } = await newestPage(aliases, { ...query, since }, 'alias')
+  return { aliases: rows.map(showAlias), pagination }
 }
 
 /** Returns an alias if it matches the given project and time. Refuses: not_found 404. */

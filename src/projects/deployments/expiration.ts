@@ -1,6 +1,7 @@
 /** Removes deployments older than the retention of their project. docs/deployments.md: Expiration. */
 import type { Static } from 'typebox'
-import type { Ctx, EventAccount, Input, OperatorCtx } from '../../context.ts'
+import type { Ctx, Input, OperatorCtx } from '../../context.ts'
+import { eventAccount } from '../../model/account.ts'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { changeProject } from '../../model/project.ts'
@@ -125,11 +126,7 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
   const rows = await selectExpired(ctx, project, limit).execute()
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
-  const owner = await ctx.db
-    .selectFrom('account')
-    .select(['id', 'kind'])
-    .where('id', '=', project.account_id)
-    .executeTakeFirstOrThrow()
+  const owner = await eventAccount(ctx.db, project.account_id)
   const requests = await ctx.db
     .selectFrom('alias_request')
     .select('to_deployment_id')
@@ -140,7 +137,7 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
     await deleteRequests(ctx, project.id, { toDeploymentId: to_deployment_id })
   for (const row of rows) {
     await deleteMeta(ctx, row)
-    ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventAccount)
+    ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner)
   }
   await deleteUsage(ctx, ids)
   await deleteBuilds(ctx, ids)

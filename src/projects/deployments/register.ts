@@ -2,6 +2,7 @@
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
+import { changeProject } from '../../model/project.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -66,12 +67,7 @@ export async function registerDeployment(
   tell(ctx, 'deployment.created', row, owner)
   const settled = await settle(ctx, project, owner, row, takesDomains)
   // The project row is written last everywhere, which avoids deadlocks.
-  await ctx.db
-    .updateTable('project')
-    .set({ updated_stamp: ctx.stamp })
-    .where('account_id', '=', project.account_id)
-    .where('id', '=', project.id)
-    .execute()
+  await changeProject(ctx, project, {})
   return settled
 }
 

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
-import { findProject } from '../../model/project.ts'
+import { changeProject, findProject } from '../../model/project.ts'
 import { notInTransferUnlocked } from '../../platform/access/guards.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -66,12 +66,7 @@ export async function deleteDeployment(
   }
   ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, deployment), project.id)
   // The project row is written last everywhere, which avoids deadlocks.
-  await ctx.db
-    .updateTable('project')
-    .set({ updated_stamp: ctx.stamp, ...(served && { live_deployment_id: before?.id ?? null }) })
-    .where('account_id', '=', project.account_id)
-    .where('id', '=', project.id)
-    .execute()
+  await changeProject(ctx, project, served ? { live_deployment_id: before?.id ?? null } : {})
   await refreshDeploymentSummary(ctx, project.id)
   return { id, uid: id, state: 'DELETED' }
 }

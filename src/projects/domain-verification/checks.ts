@@ -3,10 +3,12 @@
  * domain: so accounts wait for none that has many domains, and a domain is looked up once. docs/domains.md: Automatic checks.
  */
 import type { Deps, OperatorCtx } from '../../context.ts'
+import { eventAccount } from '../../model/account.ts'
 import type { DnsAnswer } from '../../platform/adapters/dns.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
+import { leaseDue } from '../../platform/outbox/lease-due.ts'
 import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../../platform/outbox/lease-loop.ts'
 import { writeEvents } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
@@ -34,37 +36,16 @@ export function checkDomains(deps: Deps, now: number): Promise<number> {
   return drainLeaseQueue(checkWork(deps), now, deps.shutdownSignal)
 }
 
-function checkWork(deps: Deps): LeaseQueue<string> {
+function checkWork(deps: Deps): LeaseQueue<Row<'domain_turn'>> {
   return {
     name: 'domains to look up',
-    async lease(now, running) {
-      const room = AT_ONCE - running.length
-      return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
-    },
-    run: (accountId, now) =>
+    lease: (now, running) =>
+      leaseDue(deps.db, 'domain_turn', { now, leaseMs: LEASE_MS, room: AT_ONCE - running.length }),
+    run: ({ account_id: accountId }, now) =>
       checkNext(deps, accountId, now()).catch((error) => {
         deps.log.warn({ err: error, accountId }, 'the look-up of a domain could not be stored; it is repeated')
       }),
   }
-}
-
-async function isAnyDue({ db }: Deps, now: number): Promise<boolean> {
-  const due = db.read.selectFrom('domain_turn').select('account_id').where('due_at', '<=', now)
-  return (await due.limit(1).execute()).length > 0
-}
-
-async function lease({ db }: Deps, now: number, room: number): Promise<string[]> {
-  const rows = await db.write((tx) => {
-    const due = tx.selectFrom('domain_turn').select('account_id').where('due_at', '<=', now)
-    return tx
-      .updateTable('domain_turn')
-      .set({ due_at: now + LEASE_MS })
-      .where('account_id', 'in', due.orderBy('due_at').limit(room))
-      .where('due_at', '<=', now)
-      .returning('account_id')
-      .execute()
-  })
-  return rows.map(({ account_id }) => account_id)
 }
 
 async function checkNext(deps: Deps, accountId: string, now: number): Promise<void> {
@@ -119,11 +100,7 @@ async function verify(deps: Deps, { account_id, name }: Domain, records: DnsAnsw
       .where('account_id', '=', account_id)
       .where('id', '=', domain.project_id)
       .executeTakeFirstOrThrow()
-    const owner = await db
-      .selectFrom('account')
-      .select(['id', 'kind'])
-      .where('id', '=', account_id)
-      .executeTakeFirstOrThrow()
+    const owner = await eventAccount(db, account_id)
     const { outgoing, ...outboxCtx } = begin()
     const ctx: OperatorCtx = { actor: ACTOR, db, deps, ...outboxCtx }
     await verifyClaim(ctx, owner, { project, domain }, records)

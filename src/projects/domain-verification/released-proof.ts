@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
+import { deleteRows } from '../../platform/db/bulk.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
@@ -92,12 +93,6 @@ export async function purgeReleasedProofs(ctx: OperatorCtx, limit: number): Prom
     .orderBy('released_at')
     .limit(limit)
     .execute()
-  for (const { apex_name, account_id } of old) {
-    await ctx.db
-      .deleteFrom('released_proof')
-      .where('apex_name', '=', apex_name)
-      .where('account_id', '=', account_id)
-      .execute()
-  }
+  await deleteRows(ctx.db, 'released_proof', old)
   return old.length
 }

@@ -2,12 +2,10 @@
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { redirectCodeOf } from '../../model/domain.ts'
-import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
-import type { AddAlias, AliasList, ProjectDomain, RemoveAliasQuery } from './schema.ts'
+import { type AddAlias, type AliasList, type ProjectDomain, type RemoveAliasQuery, showDomain } from './schema.ts'
 
 /** Adds a domain and returns it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with the project, for `--force`. */
 export async function addAlias(
@@ -37,27 +35,11 @@ export async function removeAlias(
 ): Promise<Static<typeof AliasList>> {
   const subject = await findDomain(ctx, { idOrName: project.id, domain: query.domain })
   await removeDomain(ctx, subject, { body: {} })
-  const { domain } = subject
-  return [
-    showAlias({
-      name: domain.name,
-      createdAt: stampToMs(domain.created_stamp),
-      gitBranch: domain.git_branch,
-      redirect: domain.redirect,
-      redirectStatusCode: redirectCodeOf(domain),
-    }),
-  ]
+  return [showAlias(showDomain(subject.domain, ctx.deps.config.domains))]
 }
 
-type AliasDomain = Pick<ProjectDomain, 'name' | 'createdAt' | 'gitBranch' | 'redirect' | 'redirectStatusCode'>
-
-function showAlias({
-  name,
-  createdAt,
-  gitBranch,
-  redirect,
-  redirectStatusCode,
-}: AliasDomain): Static<typeof AliasList>[number] {
+function showAlias(domain: ProjectDomain): Static<typeof AliasList>[number] {
+  const { name, createdAt, gitBranch, redirect, redirectStatusCode } = domain
   return {
     domain: name,
     environment: 'production',

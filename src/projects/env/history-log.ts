@@ -1,7 +1,7 @@
 /** Writes the history: one row per version, with its encrypted value. */
 import type { OperatorCtx } from '../../context.ts'
 import { deleteRows, insertRows, jsonArrayValues } from '../../platform/db/bulk.ts'
-import { createYielder } from '../../platform/db/chunks.ts'
+import { chunksByWeight, createYielder } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { VariableChange } from './change.ts'
@@ -76,7 +76,9 @@ function versionOf(ctx: Writing, { before, after, fields, action }: VariableChan
 /** Erases the values of deleted variables immediately; their history stays for 30 days. Each statement changes few rows. */
 export async function eraseValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
   const pace = createYielder()
-  for (const ids of fewVersionsAtOnce(rows)) {
+  const versionsOf = ({ version }: Versioned) => Math.min(version, VERSIONS_KEPT)
+  for (const some of chunksByWeight(rows, versionsOf, VERSIONS_AT_ONCE)) {
+    const ids = some.map(({ id }) => id)
     await ctx.db
       .updateTable('env_history')
       .set({ sealed_value: null, expires_at: ctx.now + DELETED_RETENTION_MS })
@@ -88,22 +90,6 @@ export async function eraseValues(ctx: Writing, projectId: string, rows: readonl
 }
 
 type Versioned = Pick<Row<'env_var'>, 'id' | 'version'>
-
-/** Groups ids so that one statement changes few versions. */
-function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
-  const groups: string[][] = []
-  let versions = Number.POSITIVE_INFINITY
-  for (const { id, version } of rows) {
-    const count = Math.min(version, VERSIONS_KEPT)
-    versions += count
-    if (versions > VERSIONS_AT_ONCE) {
-      groups.push([])
-      versions = count
-    }
-    groups.at(-1)!.push(id)
-  }
-  return groups
-}
 
 /** Deletes the history of a project in batches; optionally only that of integrations' variables. */
 export async function removeHistory(
@@ -146,13 +132,6 @@ export async function purgeDeletedHistory(ctx: OperatorCtx, limit: number): Prom
     .where('expires_at', '<=', ctx.now)
     .limit(limit)
     .execute()
-  for (const row of old) {
-    await ctx.db
-      .deleteFrom('env_history')
-      .where('project_id', '=', row.project_id)
-      .where('env_id', '=', row.env_id)
-      .where('version', '=', row.version)
-      .execute()
-  }
+  await deleteRows(ctx.db, 'env_history', old)
   return old.length
 }

@@ -4,7 +4,7 @@ import type { Ctx, EventAccount, OperatorCtx, ProjectHooks } from '../../context
 import { permit } from '../../platform/access/authenticate.ts'
 import { prefetchedVariables } from '../../platform/access/prefetch.ts'
 import { mapInSlices } from '../../platform/base/event-loop.ts'
-import { createYielder } from '../../platform/db/chunks.ts'
+import { chunksByWeight, createYielder } from '../../platform/db/chunks.ts'
 import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -21,7 +21,7 @@ const MAX_PLACES = 300
 const MAX_BYTES = 48 * 1024
 /** The minimum size of a hidden variable without user text: field names, ids, timestamps. */
 const PLAIN_BYTES = 800
-/** Slots per read, with other requests in between. */
+/** Slots per read of several projects, with other requests in between. */
 const PLACES_AT_ONCE = 200
 
 export const envOnProject: ProjectHooks = {
@@ -57,7 +57,9 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
     .execute()
   const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MAX_PLACES)
   for (const { project_id, places } of sizes) if (Number(places) > MAX_PLACES) all.delete(project_id)
-  await mapInSlices(fewAtOnce(small), async (ids) => {
+  const groups = chunksByWeight(small, ({ places }) => Number(places), PLACES_AT_ONCE)
+  await mapInSlices(groups, async (projects) => {
+    const ids = projects.map(({ project_id }) => project_id)
     const rows = await ctx.db
       .selectFrom('env_var')
       .selectAll()
@@ -84,21 +86,6 @@ function isHeavy(variables: readonly EnvVar[]): boolean {
     if (!isPlain || max > MAX_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MAX_BYTES
   }
   return false
-}
-
-/** Groups projects per read: several with few variables, and at least one. */
-function fewAtOnce(projects: { project_id: string; places: number }[]): string[][] {
-  const groups: string[][] = []
-  let places = Number.POSITIVE_INFINITY
-  for (const project of projects) {
-    places += Number(project.places)
-    if (places > PLACES_AT_ONCE) {
-      groups.push([])
-      places = Number(project.places)
-    }
-    groups.at(-1)!.push(project.project_id)
-  }
-  return groups
 }
 
 /** Creates the initial variables of a project by every rule of operation 16, all or nothing. */

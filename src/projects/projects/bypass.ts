@@ -1,6 +1,7 @@
 /** Secrets for automation to bypass a project's protection. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
+import { changeProject } from '../../model/project.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -95,13 +96,8 @@ export async function updateBypass(
   }
   if (update) entries = changed(entries, update)
   if (entries.length > MOST) refuse('bad_request', `Invalid request: a project has at most ${MOST} bypass secrets.`)
-  const row = await ctx.db
-    .updateTable('project')
-    .set({ bypass_json: entries.length === 0 ? null : JSON.stringify(entries), updated_stamp: ctx.stamp })
-    .where('account_id', '=', project.account_id)
-    .where('id', '=', project.id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
+  const bypass_json = entries.length === 0 ? null : JSON.stringify(entries)
+  const row = await changeProject(ctx, project, { bypass_json })
   return { id: row.id, protectionBypass: (await showBypass(ctx, row)) ?? {} }
 }
 

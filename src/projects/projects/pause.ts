@@ -1,8 +1,7 @@
 /** Pause and unpause. Specification: States and transitions, Project pause; operations 6 and 7. */
 
 import type { Ctx } from '../../context.ts'
-import { changeProject } from '../../model/project.ts'
-import type { Settings } from '../../model/project-settings.ts'
+import { changeProject, withSettings } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { actorId } from '../env/access.ts'
 import { readProjectReply } from './projects.ts'
@@ -23,8 +22,4 @@ export async function unpauseProject(ctx: Ctx, project: Row<'project'>): Promise
     ctx,
     await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }),
   )
-}
-
-function withSettings(project: Row<'project'>, changes: Settings): string {
-  return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), ...changes })
 }

@@ -3,7 +3,7 @@
 import type { Ctx, Input, OperatorCtx } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, newestRows, paginate } from '../../platform/http/pagination.ts'
 import { aliasId } from '../aliases/aliases.ts'
 import { assignDomains } from '../serving/domain-assignment.ts'
 import type { PromoteAliases, PromoteAliasesQuery } from './schema.ts'
@@ -129,15 +129,10 @@ async function listMappings(
     .where('type', '=', type)
     .executeTakeFirst()
   if (request === undefined) return {}
-  const { limit = DEFAULT_LIMIT, until, since, failedOnly } = query
+  const { limit = DEFAULT_LIMIT, until, failedOnly } = query
   let mappings = ctx.db.selectFrom('alias_mapping').selectAll().where('request_id', '=', request.id)
   if (failedOnly) mappings = mappings.where('status', '=', 'failed')
-  if (until !== undefined) mappings = mappings.where('place', '<', stampBefore(until))
-  if (since !== undefined) mappings = mappings.where('place', '>', stampAfter(since))
-  const rows = await mappings
-    .orderBy('place', 'desc')
-    .limit(limit + 1)
-    .execute()
+  const rows = await newestRows(mappings, query, 'place')
   const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.place)
   const aliases = items.map(({ name, status }) => ({
     id: aliasId(name),

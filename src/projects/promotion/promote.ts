@@ -2,18 +2,19 @@
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
-import type { Settings } from '../../model/project-settings.ts'
+import { withSettings } from '../../model/project.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { DeploymentWithProject } from '../deployments/deployments.ts'
 import { showDeploymentEvent } from '../deployments/register.ts'
-import { deleteRequests, setProductionDeployment, supersedeRequests } from '../serving/production.ts'
+import { autoAssigns, deleteRequests, setProductionDeployment, supersedeRequests } from '../serving/production.ts'
 
 /** Makes a deployment serve production and undoes the switch of a rollback. Refuses: project_paused 409, deployment_not_ready 409. */
 export async function requestPromote(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<void> {
   mustServe(project, deployment)
-  const restored = project.auto_assign_off_at === null ? {} : { settings_json: autoAssigning(project, true) }
+  const settings_json = withSettings(project, { autoAssignCustomDomains: true })
+  const restored = project.auto_assign_off_at === null ? {} : { settings_json }
   await request(ctx, project, deployment, 'promote', { ...restored, auto_assign_off_at: null })
   ctx.emit('deployment.promoted', showDeploymentEvent(ctx, deployment), project.id)
 }
@@ -25,8 +26,8 @@ export async function requestPromote(ctx: Ctx, { project, deployment }: Deployme
 export async function requestRollback(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<void> {
   mustServe(project, deployment)
   if (deployment.promoted_at === null) refuse('deployment_never_live')
-  const on = (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
-  const switched = on ? { settings_json: autoAssigning(project, false), auto_assign_off_at: ctx.now } : {}
+  const settings_json = withSettings(project, { autoAssignCustomDomains: false })
+  const switched = autoAssigns(project) ? { settings_json, auto_assign_off_at: ctx.now } : {}
   await request(ctx, project, deployment, 'rollback', switched)
 }
 
@@ -38,10 +39,6 @@ function mustServe(project: Row<'project'>, deployment: Row<'deployment'>): void
       `The deployment is ${deployment.ready_state}; only one that is READY can serve production.`,
     )
   }
-}
-
-function autoAssigning(project: Row<'project'>, autoAssignCustomDomains: boolean): string {
-  return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), autoAssignCustomDomains })
 }
 
 async function request(

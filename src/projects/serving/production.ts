@@ -1,5 +1,6 @@
 /** The production deployment, and the domains of a deployment that became READY. */
 import type { OperatorCtx } from '../../context.ts'
+import { changeProject } from '../../model/project.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { pointProductionAddress } from './addresses.ts'
@@ -28,7 +29,8 @@ export async function assignReadyDeployment(ctx: OperatorCtx, project: Project, 
   await setProductionDeployment(ctx, project, deployment, {})
 }
 
-function autoAssigns(project: Project): boolean {
+/** Returns whether new production deployments get the domains of a project. */
+export function autoAssigns(project: Project): boolean {
   return (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
 }
 
@@ -52,12 +54,7 @@ export async function setProductionDeployment(
 ): Promise<void> {
   await pointProductionAddress(ctx, project, deployment)
   await ctx.db.updateTable('deployment').set({ promoted_at: ctx.now }).where('id', '=', deployment.id).execute()
-  await ctx.db
-    .updateTable('project')
-    .set({ ...columns, live_deployment_id: deployment.id, updated_stamp: ctx.stamp })
-    .where('account_id', '=', project.account_id)
-    .where('id', '=', project.id)
-    .execute()
+  await changeProject(ctx, project, { ...columns, live_deployment_id: deployment.id })
 }
 
 /** Closes open requests of a project: a later change decides the targets of its domains. */

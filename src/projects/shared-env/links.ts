@@ -3,6 +3,7 @@
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
 import { chunks } from '../../platform/db/chunks.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { addIfFits, differenceOf, type Usage } from '../env/usage.ts'
 import { MAX_LINKS, MAX_PROJECTS_PER_VARIABLE, type SharedRow } from './schema.ts'
@@ -146,11 +147,7 @@ async function usagesOf(ctx: Writing, projectIds: readonly string[]): Promise<Ma
 
 /** Refuses: env_limit 400. */
 async function mustNotBeTooMany({ db, account }: Ctx): Promise<void> {
-  const { links } = await db
-    .selectFrom('shared_env_link')
-    .select((eb) => eb.fn.countAll<number>().as('links'))
-    .where('account_id', '=', account.id)
-    .executeTakeFirstOrThrow()
-  if (Number(links) > MAX_LINKS)
+  const links = await rowCount(db.selectFrom('shared_env_link').where('account_id', '=', account.id))
+  if (links > MAX_LINKS)
     refuse('env_limit', `The shared variables of an account are linked ${MAX_LINKS} times at most.`)
 }

@@ -4,6 +4,7 @@ import type { Ctx, Input, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite, type SecretBox } from '../../platform/secrets/data-keys.ts'
 import { actorId, mustHaveTargetPermission, mustHaveWritePermission } from '../env/access.ts'
@@ -135,12 +136,8 @@ async function takePlaces(ctx: Ctx, row: SharedRow): Promise<void> {
 
 /** Refuses: env_limit 400. */
 async function mustNotBeTooMany({ db, account }: Ctx): Promise<void> {
-  const { count } = await db
-    .selectFrom('shared_env_var')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('account_id', '=', account.id)
-    .executeTakeFirstOrThrow()
-  if (Number(count) > MAX_SHARED_VARIABLES)
+  const count = await rowCount(db.selectFrom('shared_env_var').where('account_id', '=', account.id))
+  if (count > MAX_SHARED_VARIABLES)
     refuse('env_limit', `An account has at most ${MAX_SHARED_VARIABLES} shared variables.`)
 }
 

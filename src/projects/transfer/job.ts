@@ -2,6 +2,7 @@
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventPayload } from '../../events.ts'
 import { linkWithoutCredential } from '../../model/link.ts'
+import { changeProject } from '../../model/project.ts'
 import { isNameTaken } from '../../model/project-name.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { writeEventsOf } from '../../platform/outbox/outbox.ts'
@@ -78,12 +79,7 @@ async function unlock(
   reason: Reason,
   to: EventAccount | undefined,
 ): Promise<void> {
-  await ctx.db
-    .updateTable('project')
-    .set({ transfer_started_at: null, transfer_to_account_id: null, updated_stamp: ctx.stamp })
-    .where('account_id', '=', project.account_id)
-    .where('id', '=', project.id)
-    .execute()
+  await changeProject(ctx, project, { transfer_started_at: null, transfer_to_account_id: null })
   const toAccountId = project.transfer_to_account_id ?? ''
   const payload = { fromAccountId: project.account_id, toAccountId, reason }
   const from = await findEventAccount(ctx, project.account_id)

@@ -1,6 +1,7 @@
 /** What a transfer code would bring, before it is accepted. docs/transfer.md. */
 import type { OperatorCtx } from '../../context.ts'
 import { isNameTaken } from '../../model/project-name.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { findOffer } from './transfer.ts'
 
@@ -50,20 +51,11 @@ async function namedDomains({ db }: ReadCtx, projectId: string): Promise<string[
 
 async function countVariables(ctx: ReadCtx, projectId: string): Promise<TransferPreview['variables']> {
   const all = await countIn(ctx, 'env_var', projectId)
-  const row = await ctx.db
-    .selectFrom('env_var')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('project_id', '=', projectId)
-    .where('configuration_id', 'is', null)
-    .executeTakeFirstOrThrow()
-  return { own: Number(row.count), fromIntegrations: all - Number(row.count) }
+  const variables = ctx.db.selectFrom('env_var').where('project_id', '=', projectId)
+  const own = await rowCount(variables.where('configuration_id', 'is', null))
+  return { own, fromIntegrations: all - own }
 }
 
-async function countIn({ db }: ReadCtx, table: 'project_domain' | 'deployment' | 'env_var', projectId: string) {
-  const row = await db
-    .selectFrom(table)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow()
-  return Number(row.count)
+function countIn({ db }: ReadCtx, table: 'project_domain' | 'deployment' | 'env_var', projectId: string) {
+  return rowCount(db.selectFrom(table).where('project_id', '=', projectId))
 }

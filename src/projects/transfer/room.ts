@@ -1,6 +1,7 @@
 /** Budget check of the account that receives a project. docs/limits.md: Budgets. */
 import type { BudgetName } from '../../budgets.ts'
 import type { OperatorCtx } from '../../context.ts'
+import { rowCount } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { fits } from '../../platform/limiter/must-fit.ts'
 
@@ -10,19 +11,11 @@ export async function fullBudget(
   project: Row<'project'>,
   accountId: string,
 ): Promise<BudgetName | undefined> {
-  const domains = await ctx.db
-    .selectFrom('project_domain')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', project.account_id)
-    .where('project_id', '=', project.id)
-    .executeTakeFirstOrThrow()
-  const deployments = await ctx.db
-    .selectFrom('deployment')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('project_id', '=', project.id)
-    .executeTakeFirstOrThrow()
+  const inAccount = ctx.db.selectFrom('project_domain').where('account_id', '=', project.account_id)
+  const domains = await rowCount(inAccount.where('project_id', '=', project.id))
+  const deployments = await rowCount(ctx.db.selectFrom('deployment').where('project_id', '=', project.id))
   if (!(await fits(ctx, 'projects', accountId, 1))) return 'projects'
-  if (!(await fits(ctx, 'domains', accountId, Number(domains.count)))) return 'domains'
-  if (!(await fits(ctx, 'deployments', accountId, Number(deployments.count)))) return 'deployments'
+  if (!(await fits(ctx, 'domains', accountId, domains))) return 'domains'
+  if (!(await fits(ctx, 'deployments', accountId, deployments))) return 'deployments'
   return undefined
 }

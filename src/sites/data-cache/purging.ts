@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Pool } from 'undici'
 import { MAX_PURGE_TAGS, PURGE_PATH, type PurgeReport } from '../../delivery/protocol/purge-channel.ts'
+import { readAtMost } from '../../platform/fairness/bounded-body.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { CachePurges, PurgeKind } from '../../platform/verdict/cache-purges.ts'
 import { READERS } from '../../readers.ts'
@@ -111,14 +112,8 @@ async function post(pool: Pool, token: string, report: PurgeReport): Promise<Cac
     body: JSON.stringify(report),
     ...times,
   })
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of answer.body) {
-    bytes += piece.length
-    if (bytes > MAX_BYTES) throw new Error('the control plane sent too many purges')
-    pieces.push(piece)
-  }
-  const text = Buffer.concat(pieces).toString()
+  const text = (await readAtMost(answer.body, MAX_BYTES))?.toString()
+  if (text === undefined) throw new Error('the control plane sent too many purges')
   if (answer.statusCode !== 200)
     throw new Error(`the control plane answered ${answer.statusCode}: ${text.slice(0, 200)}`)
   return JSON.parse(text) as CachePurges

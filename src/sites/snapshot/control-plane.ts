@@ -8,6 +8,7 @@ import {
   readLine,
   type SnapshotLine,
 } from '../../delivery/protocol/snapshot.ts'
+import { readAtMost } from '../../platform/fairness/bounded-body.ts'
 import { READERS } from '../../readers.ts'
 import { textLines } from './text-lines.ts'
 
@@ -89,14 +90,9 @@ async function mustBeGood({ statusCode, body }: Dispatcher.ResponseData): Promis
 }
 
 async function readText(body: Body): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > MAX_OF_HOST) throw new BadSnapshot('The control plane sent a response above the size limit.')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
+  const read = await readAtMost(body, MAX_OF_HOST)
+  if (read === undefined) throw new BadSnapshot('The control plane sent a response above the size limit.')
+  return read.toString()
 }
 
 async function readList(body: Body, begin: (head: Head) => (lines: FactLine[]) => void): Promise<End> {

@@ -1,7 +1,6 @@
 /** The visitors' listener with its limits for requests and connections. docs/deploying-sites.md: Sites server. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
 import { countConnection } from '../../platform/base/event-loop.ts'
 import { respondToParseError } from '../../platform/http/error-handler.ts'
@@ -10,6 +9,7 @@ import { takeTlsOnLaptop } from '../../platform/server/both-protocols.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { drainServer } from '../../platform/server/graceful-shutdown.ts'
 import { HTTP_LIMITS } from '../../platform/server/http-limits.ts'
+import { listenOn } from '../../platform/server/listen.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { isTlsError, readPair, secureOptions, watchCertificate } from '../../platform/tls/tls.ts'
 import { createUnnamedProxies, watchProxies } from '../../platform/tls/unnamed-proxies.ts'
@@ -68,7 +68,7 @@ export function openListener(
     respondToParseError(error, socket as Parameters<typeof respondToParseError>[1], nextId())
   })
   return {
-    listen: (host, port) => listen(server, host, port, config.tls === undefined ? 'http' : 'https'),
+    listen: (host, port) => listenOn(server, host, port, config.tls === undefined ? 'http' : 'https'),
     close: (graceMs, whenClosed) => drainServer({ server, close: async () => {} }, { graceMs }, whenClosed),
   }
 }
@@ -96,16 +96,5 @@ function tellOf(log: Deps['log'], request: IncomingMessage, response: ServerResp
     const path = url.split('?', 1)[0]!.slice(0, 500)
     const ms = performance.now() - began
     log.debug({ method, host: headers.host?.slice(0, 260), path, status: response.statusCode, ms }, 'answered')
-  })
-}
-
-function listen(server: Server, host: string, port: number, scheme: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      server.off('error', reject)
-      const { address, family, port: bound } = server.address() as AddressInfo
-      resolve(`${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
-    })
   })
 }

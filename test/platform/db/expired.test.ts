@@ -18,6 +18,7 @@ const SWEEPS = {
     'site_session',
     (name: string) => ({ hash: name, host: 'h', project_id: 'p', account_id: 'a', user_id: 'u', session_hash: 's' }),
   ],
+  'ended-sessions': ['session', (name: string) => ({ hash: name, user_id: name, created_at: 1, used_at: 1 })],
   'old-password-links': ['password_link', (name: string) => ({ hash: name, user_id: name })],
   'reserved-slugs': ['reserved_slug', (name: string) => ({ id: name, slug_hash: name, holder_id: name })],
   'spent-challenges': ['spent_challenge', (name: string) => ({ hash: name })],

@@ -24,9 +24,7 @@ export async function planAccount(there: Server, here: Server): Promise<AccountI
 }
 
 async function namesOf(server: Server): Promise<Map<string, string>> {
-  const names = new Map<string, string>()
-  for await (const { id, name } of projectsIn(server)) names.set(id, name)
-  return names
+  return new Map(await Array.fromAsync(projectsIn(server), ({ id, name }): [string, string] => [id, name]))
 }
 
 /** Webhooks and log drains are copied alike. */

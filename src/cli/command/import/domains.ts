@@ -1,6 +1,6 @@
 /** The domains of a project, with their verification records. docs/moving-in.md: Domains. */
 import { isDeepStrictEqual } from 'node:util'
-import { type AccountImportPlan, type AccountImportReport, type Failure, type Step, tryRequest } from './plan.ts'
+import { type AccountImportPlan, type AccountImportReport, failuresOf, type Step } from './plan.ts'
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
 import type { Slugs } from './variables.ts'
@@ -15,11 +15,8 @@ type Routing = {
 }
 
 /** Returns the domains of a project of a server. */
-export async function readDomains(server: Server, project: string): Promise<ServerItem[]> {
-  const domains: ServerItem[] = []
-  const path = `/v9/projects/${segment(project)}/domains?limit=100`
-  for await (const one of server.list([path], 'domains')) domains.push(one)
-  return domains
+export function readDomains(server: Server, project: string): Promise<ServerItem[]> {
+  return Array.fromAsync(server.list([`/v9/projects/${segment(project)}/domains?limit=100`], 'domains'))
 }
 
 /** Plans the domains, redirects after their destinations. */
@@ -58,11 +55,7 @@ function stepOf(
   write: (report: AccountImportReport) => Promise<unknown>,
 ): Step {
   const what = `${project}: ${name}`
-  const run = async (report: AccountImportReport): Promise<Failure[]> => {
-    const done = await tryRequest(() => write(report))
-    return 'answer' in done ? [] : [{ what, message: done.message }]
-  }
-  return { kind: 'domain', action, names: [what], run }
+  return { kind: 'domain', action, names: [what], run: (report) => failuresOf(what, () => write(report)) }
 }
 
 /** The DNS record of a domain that the target has not verified yet. */

@@ -75,6 +75,12 @@ export async function tryRequest(send: () => Promise<unknown>): Promise<{ answer
   }
 }
 
+/** Sends a request and returns the failure of `what`, if any. Throws as `tryRequest`. */
+export async function failuresOf(what: string, send: () => Promise<unknown>): Promise<Failure[]> {
+  const done = await tryRequest(send)
+  return 'answer' in done ? [] : [{ what, message: done.message }]
+}
+
 function refusalOf(error: unknown): string {
   if (error instanceof ServiceError && OF_THE_THING.includes(error.status)) return error.message
   throw error

@@ -1,7 +1,7 @@
 /** A project, read on both sides and compared. docs/moving-in.md. */
 import { ServiceError } from '../service-client.ts'
 import { planDomains, readDomains } from './domains.ts'
-import { type AccountImportPlan, type AccountImportReport, type Step, tryRequest } from './plan.ts'
+import { type AccountImportPlan, failuresOf, type Step } from './plan.ts'
 import { mustBeObject, PROJECT, type ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
 import { manualSteps, projectChange, projectCreation, settingsDifference, toggleDifference } from './settings.ts'
@@ -79,24 +79,19 @@ export function projectsIn(server: Server): AsyncGenerator<ServerItem> {
   return server.list(['/v9/projects?limit=20', '/v10/projects?limit=20'], 'projects')
 }
 
-async function readEnvironments(server: Server, name: string): Promise<ServerItem[]> {
-  const environments: ServerItem[] = []
+function readEnvironments(server: Server, name: string): Promise<ServerItem[]> {
   const path = `/v9/projects/${segment(name)}/custom-environments`
-  for await (const one of server.list([path], 'environments', 'absent')) environments.push(one)
-  return environments
+  return Array.fromAsync(server.list([path], 'environments', 'absent'))
 }
 
 function environmentStep(here: Server, project: string, { slug, description, branchMatcher }: ServerItem): Step {
   const what = `${project}: ${slug}`
+  const path = `/v9/projects/${segment(project)}/custom-environments`
   const body = { slug, ...(description && { description }), ...(branchMatcher && { branchMatcher }) }
   return {
     kind: 'environment',
     action: 'create',
     names: [what],
-    run: async (_: AccountImportReport) => {
-      const path = `/v9/projects/${segment(project)}/custom-environments`
-      const done = await tryRequest(() => here.write('POST', path, body))
-      return 'answer' in done ? [] : [{ what, message: done.message }]
-    },
+    run: () => failuresOf(what, () => here.write('POST', path, body)),
   }
 }

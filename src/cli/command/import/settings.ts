@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SettingsBody } from '../../../model/project-settings.ts'
 import { pickDeclared, validate } from '../../../platform/http/validate.ts'
-import { type AccountImportReport, type Failure, type Step, sendBisecting, tryRequest } from './plan.ts'
+import { type AccountImportReport, type Failure, failuresOf, type Step, sendBisecting, tryRequest } from './plan.ts'
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
 
@@ -161,8 +161,7 @@ function putSettings(here: Server, project: string, settings: Settings): Promise
 async function turn(here: Server, { name, id }: ServerItem, switches: readonly Switch[]): Promise<Failure[]> {
   const failed: Failure[] = []
   for (const one of switches) {
-    const done = await tryRequest(() => one.send(here, id))
-    if (!('answer' in done)) failed.push({ what: `${name}: ${one.name}`, message: done.message })
+    failed.push(...(await failuresOf(`${name}: ${one.name}`, () => one.send(here, id))))
   }
   return failed
 }

@@ -1,5 +1,6 @@
 /** The variables of a project: those to write, and those that the user must set manually. docs/moving-in.md: Variables. */
-import { type AccountImportReport, type Failure, type Step, sendBisecting } from './plan.ts'
+import { chunksByWeight } from '../../../platform/db/chunks.ts'
+import { type Failure, type Step, sendBisecting } from './plan.ts'
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment, withQuery } from './server.ts'
 
@@ -24,11 +25,9 @@ type Side = { variables: readonly ServerItem[]; slugs: Slugs }
 type VariablesPlan = { create: Draft[]; change: Draft[]; same: number; unread: string[] }
 
 /** Returns the variables of a project, decrypted where the server allows it. */
-export async function readVariables(server: Server, project: string): Promise<ServerItem[]> {
+export function readVariables(server: Server, project: string): Promise<ServerItem[]> {
   const paths = ['v9', 'v10'].map((version) => `/${version}/projects/${segment(project)}/env?decrypt=true&limit=100`)
-  const variables: ServerItem[] = []
-  for await (const one of server.list(paths, 'envs')) variables.push(one)
-  return variables
+  return Array.fromAsync(server.list(paths, 'envs'))
 }
 
 /** Compares both sides. Values missing in the list are requested one by one. `unread`: names of write-only variables. */
@@ -54,16 +53,12 @@ export async function planVariables(there: Server, project: string, from: Side, 
 /** Returns the steps that write the variables of a project, which an earlier step may create. */
 export function variableSteps(here: Server, project: string, { create, change }: VariablesPlan): Step[] {
   const path = withQuery(`/v10/projects/${segment(project)}/env`, { upsert: 'true' })
+  const what = (draft: Draft) => `${project}: ${named(draft)}`
   const step = (action: Step['action'], drafts: readonly Draft[]): Step => ({
     kind: 'variable',
     action,
-    names: drafts.map((draft) => `${project}: ${named(draft)}`),
-    run: (_: AccountImportReport) =>
-      sendBisecting(
-        drafts,
-        (draft) => `${project}: ${named(draft)}`,
-        async (sent) => failuresOf(project, await here.write('POST', path, sent)),
-      ),
+    names: drafts.map(what),
+    run: () => sendBisecting(drafts, what, async (sent) => failuresIn(project, await here.write('POST', path, sent))),
   })
   return [
     ...slicesOf(create).map((drafts) => step('create', drafts)),
@@ -72,7 +67,7 @@ export function variableSteps(here: Server, project: string, { create, change }:
 }
 
 /** The failed items of a response: the others succeeded. */
-function failuresOf(project: string, answer: unknown): Failure[] {
+function failuresIn(project: string, answer: unknown): Failure[] {
   const failed = ((answer as ServerItem | undefined)?.failed ?? []) as { error: ServerItem }[]
   return failed.map(({ error }) => ({ what: `${project}: ${error.key}`, message: error.message }))
 }
@@ -142,16 +137,5 @@ function named({ key, target, customEnvironmentIds = [], gitBranch }: Draft): st
 }
 
 function slicesOf(drafts: readonly Draft[]): Draft[][] {
-  const slices: Draft[][] = []
-  let bytes = 0
-  for (const draft of drafts) {
-    const size = Buffer.byteLength(JSON.stringify(draft))
-    const last = slices.at(-1)
-    bytes += size
-    if (last === undefined || last.length === MAX_SENT || bytes > MAX_BYTES) {
-      slices.push([draft])
-      bytes = size
-    } else last.push(draft)
-  }
-  return slices
+  return chunksByWeight(drafts, (draft) => Buffer.byteLength(JSON.stringify(draft)), MAX_BYTES, MAX_SENT)
 }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Config } from '../../../config.ts'
 import { pluralize } from '../../../platform/base/text.ts'
 import type { UnnamedProxy } from '../../../platform/tls/unnamed-proxies.ts'
-import type { Finding } from '../finding.ts'
+import { type Finding, findingsAbout } from '../finding.ts'
 
 /** The log has the proxies above this number. */
 const MAX_REPORTED = 5
@@ -11,25 +11,19 @@ const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
 
 /** Links in emails and pages use this address, so it must resolve. Tokens sent without https can be intercepted. */
 export async function checkAddress({ host, publicUrl, tls }: Config): Promise<Finding[]> {
-  const about = 'address'
+  const { well, worry, wrong } = findingsAbout('address')
   const name = publicUrl === undefined ? host : new URL(publicUrl).hostname
   const findings: Finding[] = []
-  if (publicUrl !== undefined && isIP(name.replace(/^\[|\]$/g, '')) === 0 && !(await resolves(name)))
-    findings.push({
-      about,
-      is: 'wrong',
-      found: `${name} of BERTH_PUBLIC_URL does not resolve here: links in emails and pages do not work`,
-      advice: 'create its DNS record, or correct BERTH_PUBLIC_URL',
-    })
-  if (!LOOPBACK.test(host) && tls === undefined && publicUrl?.startsWith('https:') !== true)
-    findings.push({
-      about,
-      is: 'worry',
-      found: `HOST=${host} is open to other machines, and tokens are sent to it unencrypted (http)`,
-      advice:
-        'set BERTH_TLS_CERT and BERTH_TLS_KEY (docs/tls.md), put a proxy with https in front and set BERTH_PUBLIC_URL to its https address, or set HOST=127.0.0.1',
-    })
-  return findings.length > 0 ? findings : [{ about, is: 'well', found: publicUrl ?? `only this machine (${host})` }]
+  if (publicUrl !== undefined && isIP(name.replace(/^\[|\]$/g, '')) === 0 && !(await resolves(name))) {
+    const found = `${name} of BERTH_PUBLIC_URL does not resolve here: links in emails and pages do not work`
+    findings.push(wrong(found, 'create its DNS record, or correct BERTH_PUBLIC_URL'))
+  }
+  if (!LOOPBACK.test(host) && tls === undefined && publicUrl?.startsWith('https:') !== true) {
+    const advice =
+      'set BERTH_TLS_CERT and BERTH_TLS_KEY (docs/tls.md), put a proxy with https in front and set BERTH_PUBLIC_URL to its https address, or set HOST=127.0.0.1'
+    findings.push(worry(`HOST=${host} is open to other machines, and tokens are sent to it unencrypted (http)`, advice))
+  }
+  return findings.length > 0 ? findings : [well(publicUrl ?? `only this machine (${host})`)]
 }
 
 async function resolves(name: string): Promise<boolean> {

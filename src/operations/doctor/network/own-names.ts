@@ -1,25 +1,25 @@
 /** Project domains that equal names of Berth. New ones cannot be added, but settings may have changed, or an earlier version may have allowed one. */
 import type { Config } from '../../../config.ts'
-import { tablesOf } from '../../../platform/db/tables.ts'
-import type { Finding } from '../finding.ts'
+import { hasTable } from '../../../platform/db/tables.ts'
+import { type Finding, findingsAbout } from '../finding.ts'
 import { withStore } from '../store.ts'
 
 const MOST = 20
 
 /** Lists up to 20 project domains at which Berth itself is reached. */
 export async function checkOwnNames(config: Config): Promise<Finding[]> {
-  const about = 'own names'
+  const { well, wrong } = findingsAbout('own names')
   const own = [...new Set(config.domains.ownNames)]
   if (own.length === 0) return []
   // The database check reports this error.
   const rows = await readHolders(config, own.flatMap(coveredBy)).catch(() => [])
-  if (rows.length === 0) return [{ about, is: 'well', found: `no project has ${own.join(' or ')} as its domain` }]
-  return rows.map(({ name, project, slug }) => ({
-    about,
-    is: 'wrong',
-    found: `${name} is a verified domain of the project ${project} of ${slug}, and also a name of Berth itself`,
-    advice: `remove it as ${slug} (DELETE /v9/projects/${project}/domains/${name}), or use another name for Berth`,
-  }))
+  if (rows.length === 0) return [well(`no project has ${own.join(' or ')} as its domain`)]
+  return rows.map(({ name, project, slug }) =>
+    wrong(
+      `${name} is a verified domain of the project ${project} of ${slug}, and also a name of Berth itself`,
+      `remove it as ${slug} (DELETE /v9/projects/${project}/domains/${name}), or use another name for Berth`,
+    ),
+  )
 }
 
 /** The domains that serve a name: itself, and the wildcards of its parents. */
@@ -30,7 +30,7 @@ function coveredBy(name: string): string[] {
 
 function readHolders(config: Config, names: string[]) {
   return withStore(config, async (db) => {
-    if (!(await tablesOf(db)).has('project_domain')) return []
+    if (!(await hasTable(db, 'project_domain'))) return []
     return db
       .selectFrom('project_domain')
       .innerJoin('project', 'project.id', 'project_domain.project_id')

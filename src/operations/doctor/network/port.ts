@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { type Config, listenOrigin } from '../../../config.ts'
-import type { Finding } from '../finding.ts'
+import { type Finding, findingsAbout } from '../finding.ts'
 import { createTrustedFetch } from './trusted-fetch.ts'
 
 /** Checks that the API port is free or in use by Berth. */
@@ -23,25 +23,20 @@ async function checkPort(
   port: number,
   origin: string,
 ): Promise<Finding> {
+  const { well, wrong } = findingsAbout(about)
   const { host } = config
   const place = `${host}:${port}`
   const code = await tryToListen(host, port)
-  if (code === undefined)
-    return { about, is: 'well', found: port === 0 ? 'each start uses a free one' : `${place} is free` }
+  if (code === undefined) return well(port === 0 ? 'each start uses a free one' : `${place} is free`)
   if (code === 'EADDRINUSE') {
-    if (await isBerth(config, origin)) return { about, is: 'well', found: `a Berth responds at ${place}` }
-    return {
-      about,
-      is: 'wrong',
-      found: `another program uses ${place}`,
-      advice: `end it, or set ${setting} to another port`,
-    }
+    if (await isBerth(config, origin)) return well(`a Berth responds at ${place}`)
+    return wrong(`another program uses ${place}`, `end it, or set ${setting} to another port`)
   }
   const advice =
     code === 'EACCES'
       ? `ports below 1024 are for root: set ${setting} to a higher one, behind a proxy`
       : 'set HOST to an address of this machine'
-  return { about, is: 'wrong', found: `cannot listen on ${place} (${code})`, advice }
+  return wrong(`cannot listen on ${place} (${code})`, advice)
 }
 
 function tryToListen(host: string, port: number): Promise<string | undefined> {
