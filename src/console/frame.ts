@@ -106,6 +106,27 @@ export async function consolePage(
   }
 }
 
+/** Renders a page of an account. */
+export function accountPage(ctx: UserPageCtx, account: OwnAccount, tab: string, content: Content): Promise<Page> {
+  return consolePage(ctx, { account, tab }, content)
+}
+
+/** Renders a page of a project. */
+export function projectPage(
+  ctx: UserPageCtx,
+  account: OwnAccount,
+  project: string,
+  tab: string,
+  content: Content,
+): Promise<Page> {
+  return consolePage(ctx, { account, project, tab }, content)
+}
+
+/** Renders a page of the session user. */
+export function personPage(ctx: UserPageCtx, tab: string, content: Content): Promise<Page> {
+  return consolePage(ctx, { person: true, tab }, content)
+}
+
 function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
   const { account, project } = place !== undefined && 'account' in place ? place : {}
   return sideBar(ctx, {

@@ -9,7 +9,7 @@ import type { Kind, SearchResult, SearchResults } from '../projects/search/schem
 import { field, formErrorNotice, formErrorOf } from './action.ts'
 import { select } from './fields.ts'
 import type { FormError } from './form-error.ts'
-import { accountPath, consolePage, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
+import { accountPage, accountPath, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
 import { homeAccount } from './project/list.ts'
 
 const LIMIT = '10'
@@ -75,17 +75,13 @@ async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
   const found = q === '' ? undefined : await ask(ctx, account, q)
   const error = found instanceof Refusal ? formErrorOf(found, { q }) : undefined
   return {
-    ...(await consolePage(
-      ctx,
-      { account, tab: 'search' },
-      {
-        title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
-        body: html`<div class="head"><h1>Search</h1></div>
+    ...(await accountPage(ctx, account, 'search', {
+      title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
+      body: html`<div class="head"><h1>Search</h1></div>
 ${formErrorNotice(error)}
 ${searchForm(await accountsOf(ctx), account, q, error)}
 ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFound({ account, q }, found)}`,
-      },
-    )),
+    })),
     ...(found instanceof Refusal && { status: found.status }),
   }
 }

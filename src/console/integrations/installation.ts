@@ -20,7 +20,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/integrations'
@@ -87,16 +87,12 @@ async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
     account,
     query: { view: 'account' },
   })
-  return consolePage(
-    ctx,
-    { account, tab: 'integrations' },
-    {
-      title: 'Integrations',
-      images: originsOf(installations),
-      body: html`<div class="head"><h1>Integrations</h1></div>
+  return accountPage(ctx, account, 'integrations', {
+    title: 'Integrations',
+    images: originsOf(installations),
+    body: html`<div class="head"><h1>Integrations</h1></div>
 ${installations.length === 0 ? nothing() : html`<ul class="grid">${installations.map((installation) => card(account, installation, ctx.now))}</ul>`}`,
-    },
-  )
+  })
 }
 
 function nothing(): Html {
@@ -142,14 +138,11 @@ async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormErr
   })
   const name = toSingleLine(one.integration.name)
   const path = onePath(account, one.id)
-  return consolePage(
-    ctx,
-    { account, tab: 'integrations' },
-    {
-      title: name,
-      within: [],
-      images: originsOf([one]),
-      body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
+  return accountPage(ctx, account, 'integrations', {
+    title: name,
+    within: [],
+    images: originsOf([one]),
+    body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
 ${formErrorNotice(error)}
 ${notices(account, one)}
 <section class="card in stack"><h2>Installation</h2>
@@ -162,8 +155,7 @@ ${notices(account, one)}
 <section class="card in stack"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, error)}
 ${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
-    },
-  )
+  })
 }
 
 function notices(account: OwnAccount, one: Configuration): Html {

@@ -15,7 +15,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { apiCommand, shellCommand, TOKEN_HINT } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
@@ -156,16 +156,12 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const environments = await readCustomEnvironments(ctx, account, project)
   const path = projectPath(account, project, 'domains')
   const more = new URLSearchParams({ ...(verified && { verified }), until: String(pagination.next) })
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'Domains',
-      body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: 'Domains',
+    body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(ctx, account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
-    },
-  )
+  })
 }
 
 function table(
@@ -200,12 +196,9 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const environments = await readCustomEnvironments(ctx, account, project)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'Add domain',
-      body: html`<div class="head"><h1>Add domain</h1></div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: 'Add domain',
+    body: html`<div class="head"><h1>Add domain</h1></div>
 ${formErrorNotice(error)}${error && holder(account, error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
@@ -215,8 +208,7 @@ ${routingInputs(undefined, environments, error)}
 </details>
 <p class="line"><button class="btn primary">Add domain</button><a class="btn" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 /** Links the project that has the domain, if the account can see it. */

@@ -18,7 +18,7 @@ import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { accountPath, canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { repositoryLine } from './settings/git-link.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
@@ -143,12 +143,9 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const path = projectPath(account, project.name, 'settings')
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'settings' },
-    {
-      title: 'Settings',
-      body: html`<div class="head"><h1>Settings</h1></div>
+  return projectPage(ctx, account, project.name, 'settings', {
+    title: 'Settings',
+    body: html`<div class="head"><h1>Settings</h1></div>
 ${formErrorNotice(error)}
 ${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
 ${more(path, 'environments', 'Custom environments', 'Environments in addition to production, preview and development.', 'Manage environments')}
@@ -156,8 +153,7 @@ ${more(path, 'git', 'Git repository', repositoryLine(project), 'Manage repositor
 ${more(path, 'retention', 'Deployment retention', 'How long previews, production, canceled and failed deployments are kept.', 'Manage retention')}
 ${canInAccount(account, 'project:transfer') && giving(account, project)}
 ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, error)}`,
-    },
-  )
+  })
 }
 
 function general(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {

@@ -17,7 +17,7 @@ import { cardTitle, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
 const NEW = '/console/teams/new'
@@ -76,18 +76,14 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, error
   const account = await findAccountOfPath(ctx, params)
   const team = await ctx.callRoute<Static<typeof Team>>('getTeam', { account, params: { idOrSlug: params.slug! } })
   const isOwner = canInAccount(account, 'team:write')
-  return consolePage(
-    ctx,
-    { account, tab: 'settings' },
-    {
-      title: 'Settings',
-      body: html`<div class="head"><h1>Team settings</h1></div>
+  return accountPage(ctx, account, 'settings', {
+    title: 'Settings',
+    body: html`<div class="head"><h1>Team settings</h1></div>
 ${formErrorNotice(error)}
 ${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
 ${isOwner ? settingsForm(ctx, url, team, await lockedOut(ctx, team), error) : facts(team)}
 <section class="card in stack">${cardTitle('Team')}<dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
-    },
-  )
+  })
 }
 
 /** Members without a second factor, by name: those whom the requirement locks out. */

@@ -15,7 +15,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
@@ -142,13 +142,10 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
   const writes = canManageWebhook(account, endpoint)
   const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
   const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
-  return consolePage(
-    ctx,
-    { account, tab: endpoint === undefined ? 'apps' : 'webhooks' },
-    {
-      title: one.type,
-      within: [['Webhook', webhook]],
-      body: html`<div class="head"><h1>${one.type}</h1>${writes && sendButton(ctx, `${path}/replay`, one, '')}</div>
+  return accountPage(ctx, account, endpoint === undefined ? 'apps' : 'webhooks', {
+    title: one.type,
+    within: [['Webhook', webhook]],
+    body: html`<div class="head"><h1>${one.type}</h1>${writes && sendButton(ctx, `${path}/replay`, one, '')}</div>
 ${formErrorNotice(error)}
 ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 <section class="card in stack"><h2>Delivery</h2><dl class="facts">
@@ -159,8 +156,7 @@ ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 </dl></section>
 ${requestOf(writes, one)}
 ${attemptsOf(one, ctx)}`,
-    },
-  )
+  })
 }
 
 /** Undefined before the first attempt. */

@@ -14,7 +14,7 @@ import { Type } from '../../../platform/schema/builder.ts'
 import type { Alias, AssignedAlias } from '../../../projects/aliases/schema.ts'
 import { action, field, formErrorNotice } from '../../action.ts'
 import type { FormError } from '../../form-error.ts'
-import { consolePage, deploymentPath, findAccountOfPath } from '../../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage } from '../../frame.ts'
 import { titleOf } from '../commit.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from '../deployments.ts'
 import { DEPLOYMENT_READ, mustBeOfProject, readDeployment, unlessGone } from './of-project.ts'
@@ -71,13 +71,10 @@ async function showAssignment(ctx: ConsoleCtx, { params, url }: ScreenInput, err
   const { project, one } = await readDeployment(ctx, account, params)
   const back = deploymentPath(account, project.name, one.id)
   const title = 'Assign domain'
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
-      title,
-      within: [[titleOf(one), back]],
-      body: html`<div class="head"><h1>${title}</h1></div>
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title,
+    within: [[titleOf(one), back]],
+    body: html`<div class="head"><h1>${title}</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
@@ -85,6 +82,5 @@ ${csrfFields(ctx)}
 ${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="line"><button class="btn primary">Assign domain</button><a class="btn" href="${back}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }

@@ -13,7 +13,7 @@ import { action, field, formErrorNotice } from '../../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../../frame.ts'
 import { relativeTime } from '../../time.ts'
 
 const PATH = '/console/t/:slug/projects/:name/settings/git'
@@ -91,12 +91,9 @@ async function showGitLink(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const writes = canInAccount(account, 'project:write')
   // Also where the project was linked since the form was shown.
   const links = link === undefined || (error !== undefined && 'repo' in error.typed)
-  return consolePage(
-    ctx,
-    { account, project: name, tab: 'settings' },
-    {
-      title: TITLE,
-      body: html`<div class="head"><h1>${TITLE}</h1></div>
+  return projectPage(ctx, account, name, 'settings', {
+    title: TITLE,
+    body: html`<div class="head"><h1>${TITLE}</h1></div>
 ${formErrorNotice(error)}
 ${link ? facts(link, ctx.now) : html`<p class="card empty">Not linked to a repository.</p>`}
 ${writes && links && linkForm(ctx, path, error)}
@@ -110,8 +107,7 @@ ${
     confirmedButton(ctx, `${path}/unlink`, 'Unlink repository'),
   )
 }`,
-    },
-  )
+  })
 }
 
 function facts(link: Link, now: number): Html {

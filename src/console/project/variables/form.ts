@@ -16,7 +16,7 @@ import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { findAccountOfPath, projectPage } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { planBlock } from './env-file.ts'
 import {
@@ -123,20 +123,16 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: 'Add variable',
-      body: html`<div class="head"><h1>Add variable</h1></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: 'Add variable',
+    body: html`<div class="head"><h1>Add variable</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${inputs(undefined, choices, error)}
 <p class="line"><button class="btn primary">Add variable</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
@@ -147,25 +143,21 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
     refuse('missing_permission', 'Your role cannot change production variables.')
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
   const path = `${listPath(account, project)}/${variable.id}`
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: variable.key,
-      within: [],
-      body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: variable.key,
+    within: [],
+    body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(ctx, error, (error) => inputs(variable, choices, error))}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 <div id="delete">${dangerCard(
-        'Delete variable',
-        html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
-        confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
-      )}</div>`,
-    },
-  )
+      'Delete variable',
+      html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
+      confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
+    )}</div>`,
+  })
 }
 
 /** Reads the variable from the list, without its value, so no secret read is logged. Refuses: not_found 404. */
