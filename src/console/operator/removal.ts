@@ -42,7 +42,6 @@ export function removalScreen({ list, name, calls, param, renderCalls, renderErr
     },
     next: () => list,
     renderErrors,
-    fresh: true,
   })
 }
 

@@ -41,7 +41,6 @@ export const teamScreens: readonly Screen[] = [
     name: 'showTeams',
     query: ListQuery,
     calls: ['operatorListTeams'],
-    requiresReauthentication: true,
     run: showTeams,
   }),
   consoleScreen({
@@ -49,7 +48,6 @@ export const teamScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'showNewTeam',
     calls: [],
-    requiresReauthentication: true,
     run: (ctx) => showNew(ctx),
   }),
   action<typeof NewTeam, Static<typeof OperatorTeam>>({
@@ -63,14 +61,12 @@ export const teamScreens: readonly Screen[] = [
     }),
     next: ({ id }) => operatorPath('teams', id),
     renderErrors: (ctx, _, error) => showNew(ctx, error),
-    fresh: true,
   }),
   consoleScreen({
     method: 'GET',
     path: ONE,
     name: 'showTeam',
     calls: ['operatorGetTeam'],
-    requiresReauthentication: true,
     run: (ctx, input) => showTeam(ctx, input),
   }),
   // An unticked box is not sent and means false.
@@ -87,7 +83,6 @@ export const teamScreens: readonly Screen[] = [
     changes: [],
     next: (_, { params }) => operatorPath('teams', params.id!),
     renderErrors: showTeam,
-    fresh: true,
   }),
   removalScreen({
     list: LIST,

@@ -36,7 +36,6 @@ const BACK_TO_USER = {
   renderCalls: ['operatorGetUser'],
   next: (_: unknown, { params }: Pick<ScreenInput, 'params'>) => operatorPath('people', params.id!),
   renderErrors: showPerson,
-  fresh: true,
 } as const
 type Query = ScreenInput<Static<typeof ListQuery>>
 type Made = Static<typeof CreatedPasswordLink>
@@ -48,7 +47,6 @@ export const operatorUserScreens: readonly Screen[] = [
     name: 'showPeople',
     query: ListQuery,
     calls: ['operatorListUsers'],
-    requiresReauthentication: true,
     run: showPeople,
   }),
   consoleScreen({
@@ -57,7 +55,6 @@ export const operatorUserScreens: readonly Screen[] = [
     name: 'showInvite',
     query: InviteQuery,
     calls: [],
-    requiresReauthentication: true,
     run: (ctx, { query }) => showInvite(ctx, query.email),
   }),
   action<typeof Invite, Static<typeof OperatorUser>>({
@@ -72,14 +69,12 @@ export const operatorUserScreens: readonly Screen[] = [
     // The account stays where its link is refused: the page then says how to get one.
     next: async (user, _, ctx) => showLink(ctx, user, await linkOrRefusal(ctx, user.id)),
     renderErrors: (ctx, _, error) => showInvite(ctx, undefined, error),
-    fresh: true,
   }),
   consoleScreen({
     method: 'GET',
     path: ONE,
     name: 'showPerson',
     calls: ['operatorGetUser'],
-    requiresReauthentication: true,
     run: (ctx, input) => showPerson(ctx, input),
   }),
   // An unticked box is not sent and means false.
@@ -123,7 +118,6 @@ export const operatorUserScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { userId: params.id! } }),
     next: async (made, { params }, ctx) => showLink(ctx, await readUser(ctx, params.id!), made),
     renderErrors: showPerson,
-    fresh: true,
   }),
 ]
 
