@@ -11,7 +11,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { copyButton, oneTimeSecret, paginationLinks } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
@@ -84,7 +84,7 @@ async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, error?:
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html`${PLAIN_TEXT} maxlength="48"` })}
 ${appFields(undefined, error)}
 <p class="line"><button class="btn primary">Register app</button><a class="btn" href="${accountPath(account, 'apps')}">Cancel</a></p>
 </form>`,

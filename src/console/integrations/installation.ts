@@ -16,7 +16,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -200,7 +200,7 @@ ${
 ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
-${field('project', 'Add a project', { required: true, error, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
+${field('project', 'Add a project', { required: true, error, hint: 'Name or ID of the project.', attributes: html`${PLAIN_TEXT} maxlength="100"` })}
 <p class="line"><button class="btn primary">Add project</button></p></form>`
 }</section>`
 }

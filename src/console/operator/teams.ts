@@ -11,7 +11,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
@@ -117,16 +117,15 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 }
 
 function showNew(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'teams', {
     title: 'New team',
     body: html`${heading('New team')}
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/new">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: plain })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: PLAIN_TEXT })}
 ${field('name', 'Name', { required: true, error, attributes: html` autocomplete="off"` })}
-${field('ownerId', 'Owner', { required: true, error, hint: 'Username or email of the first owner.', attributes: plain })}
+${field('ownerId', 'Owner', { required: true, error, hint: 'Username or email of the first owner.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Create team</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })

@@ -8,7 +8,7 @@ import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/scree
 import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { button, cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -148,15 +148,14 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 
 /** `email`: an address that was invited to a team, and has no account. */
 function showInvite(ctx: ConsoleCtx, email = '', error?: FormError): Promise<Page> {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'people', {
     title: 'Invite user',
     body: html`${heading('Invite user')}
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/invite" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { value: email, required: true, error, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
-${field('username', 'Username', { value: usernameFor(email), required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
+${field('email', 'Email', { value: email, required: true, error, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: PLAIN_TEXT })}
+${field('username', 'Username', { value: usernameFor(email), required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: PLAIN_TEXT })}
 ${field('name', 'Name', { error, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,

@@ -11,7 +11,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { apiCommand, shellCommand, TOKEN_HINT } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -98,9 +98,8 @@ export function routingInputs(
   environments: CustomEnvironments,
   error: FormError | undefined,
 ): Html {
-  const typed = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   const choices = environments.map(({ id, slug }): Choice => [id, slug])
-  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, error, hint: 'Leave empty to serve production.', attributes: typed })}
+  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, error, hint: 'Leave empty to serve production.', attributes: PLAIN_TEXT })}
 ${
   choices.length > 0 &&
   select('customEnvironmentId', 'Custom environment', [['', 'None'], ...choices], {
@@ -113,7 +112,7 @@ ${fieldRow(
     value: domain?.redirect ?? undefined,
     error,
     hint: 'Another domain of this project. Leave empty for no redirect.',
-    attributes: typed,
+    attributes: PLAIN_TEXT,
   }),
   select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), error }),
 )}`
@@ -202,7 +201,7 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: Fo
 ${formErrorNotice(error)}${error && holder(account, error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-${field('name', 'Domain', { required: true, error, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('name', 'Domain', { required: true, error, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: PLAIN_TEXT })}
 <details${error && html` open`}><summary>Branch, environment or redirect</summary>
 ${routingInputs(undefined, environments, error)}
 </details>

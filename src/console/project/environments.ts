@@ -10,7 +10,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { checkboxField, copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -109,10 +109,9 @@ ${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params)
 }
 
 function making(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('New environment', 'It gets its own variables and domains.')}
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: PLAIN_TEXT })}
 ${field('description', 'Description', { error, hint: 'Optional.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Create environment</button></p>
 </form>`

@@ -14,7 +14,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { apiCommand, sentenceCase, shellCommand, TOKEN_HINT } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath, homePath, projectPath } from '../frame.ts'
@@ -195,7 +195,7 @@ ${field('name', 'Name', {
   required: true,
   error,
   hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of deployment URLs.',
-  attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"`,
+  attributes: html`${PLAIN_TEXT} maxlength="100"`,
 })}
 <p class="line"><button class="btn primary">Create project</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>`,

@@ -13,7 +13,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { NODE_VERSIONS } from '../../platform/settings/types.ts'
 import type { Project } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
@@ -165,7 +165,7 @@ ${editFields(
   error,
   (
     error,
-  ) => html`${field('name', 'Name', { value: project.name, required: true, error, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+  ) => html`${field('name', 'Name', { value: project.name, required: true, error, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: PLAIN_TEXT })}
 ${fieldRow(select('framework', 'Framework', frameworks, { value: project.framework ?? '', error }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, error }))}
 ${fieldRow(...LINE_NAMES.map((name) => line(name, project, error)))}
 ${checkboxField('autoAssignCustomDomains', 'Promote new production deployments automatically', project.autoAssignCustomDomains, error)}`,
@@ -176,8 +176,7 @@ ${checkboxField('autoAssignCustomDomains', 'Promote new production deployments a
 
 function line(name: Line, project: Project, error: FormError | undefined): Html {
   const [label, hint] = LINES[name]
-  const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return field(name, label, { value: project[name] ?? '', error, attributes, ...(hint && { hint }) })
+  return field(name, label, { value: project[name] ?? '', error, attributes: PLAIN_TEXT, hint })
 }
 
 /** Returns the error if it belongs to the form with this field. */
@@ -233,7 +232,7 @@ function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, error:
     'Delete project',
     html`Deletes <strong>${project.name}</strong> with its variables, domains, deployments and history. You cannot undo this.`,
     html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}<input type="hidden" name="id" value="${project.id}">
-${field('typed', `Type ${project.name} to confirm`, { error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('typed', `Type ${project.name} to confirm`, { error, attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn danger">Delete project</button></p>
 </form>`,
   )

@@ -87,7 +87,7 @@ async function setupPage(ctx: UserPageCtx, { secret, uri }: Setup, failed: boole
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return personPage(ctx, 'security/factors', {
     title: 'Set up one-time codes',
-    ...(failed && { status: 422 }),
+    status: failed ? 422 : undefined,
     body: html`<div class="head"><h1>Set up one-time codes</h1></div>
 ${failed && note('bad', html`<a href="#code">Wrong code. Check the clock of your phone and enter the code that the app shows now.</a>`, { role: 'alert', id: 'fault' })}
 <section class="card in stack"><p>Scan this with an authenticator app, such as 1Password, Aegis or Google Authenticator, or enter the key below.</p>

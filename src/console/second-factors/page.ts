@@ -32,7 +32,7 @@ export async function showFactors(ctx: UserPageCtx, error?: FormError): Promise<
   const hasAny = hasCodes || passkeys.length > 0
   return personPage(ctx, 'security/factors', {
     title: 'Second factors',
-    ...(options && { scripts: [PASSKEY_SCRIPT] }),
+    scripts: options ? [PASSKEY_SCRIPT] : undefined,
     body: html`<div class="head"><h1>Second factors</h1></div>
 ${formErrorNotice(error)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>

@@ -11,7 +11,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { TARGETS } from '../../projects/env/schema.ts'
 import type { SharedVariable } from '../../projects/shared-env/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField } from '../fields.ts'
@@ -161,9 +161,9 @@ ${dangerCard(
 function sharedFields(one: SharedVariable | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
   const isSecret = one?.type === 'sensitive'
   const types = READER_CHOICES.filter(([type]) => type === 'sensitive' || (type === 'encrypted' && !isSecret))
-  return html`${field('key', 'Key', { value: one?.key, required: true, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { error, ...(one && { hint: 'Leave empty to keep the current value.' }) })}
+  return html`${field('key', 'Key', { value: one?.key, required: true, error, attributes: PLAIN_TEXT })}
+${textAreaField('value', 'Value', { error, hint: one && 'Leave empty to keep the current value.' })}
 ${environmentsField(choices, one?.target ?? TARGETS, error)}
-${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', error, ...(isSecret && { hint: 'A write-only variable cannot be made readable.' }) })}
+${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', error, hint: isSecret ? 'A write-only variable cannot be made readable.' : undefined })}
 ${field('comment', 'Comment', { value: one?.comment, error })}`
 }

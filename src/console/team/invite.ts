@@ -16,7 +16,7 @@ import {
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice, formErrorOf } from '../action.ts'
+import { action, field, formErrorNotice, formErrorOf, PLAIN_TEXT } from '../action.ts'
 import { copyButton, sentenceCase } from '../controls.ts'
 import { select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -79,8 +79,7 @@ ${isOperator && usernameField({ error, hint: 'For a new user. Empty: the part of
 }
 
 function usernameField(options: { error?: FormError | undefined; hint: string; value?: string }): Html {
-  const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return field('username', 'Username', { ...options, attributes })
+  return field('username', 'Username', { ...options, attributes: PLAIN_TEXT })
 }
 
 async function showInvited(ctx: ConsoleCtx, invited: Invited, { params, form }: Input): Promise<Page> {

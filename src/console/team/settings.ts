@@ -12,7 +12,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
@@ -32,7 +32,7 @@ const Settings = Type.Object({
 })
 const NewTeam = Type.Object({ name: Type.Optional(Type.String()), slug: Type.String() })
 const SLUG_HINT = 'Lowercase letters, digits, ".", "_" and "-", up to 48 characters. It is used in URLs and API calls.'
-const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"`
+const SLUG_INPUT = html`${PLAIN_TEXT} maxlength="48"`
 
 export const teamSettingsScreens: readonly Screen[] = [
   consoleScreen({ method: 'GET', path: SETTINGS, name: 'consoleTeamSettings', calls: ['getTeam'], run: showSettings }),
@@ -121,7 +121,7 @@ ${editFields(
   (
     error,
   ) => html`${field('name', 'Name', { required: true, error, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, error, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: PLAIN })}
+${field('slug', 'Slug', { required: true, error, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: SLUG_INPUT })}
 ${textAreaField('description', 'Description', { error, value: team.description ?? '' })}
 ${select(
   'sensitive',
@@ -139,7 +139,7 @@ ${select(
     ['off', 'Optional'],
     ['on', 'Required. Members without one lose access, in the browser and by token'],
   ],
-  { error, value: team.requireSecondFactor ? 'on' : 'off', ...(hint !== undefined && { hint }) },
+  { error, value: team.requireSecondFactor ? 'on' : 'off', hint },
 )}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>
@@ -162,7 +162,7 @@ ${formErrorNotice(error)}
 ${csrfFields(ctx)}
 <p>A team has its own projects, and members with roles. You become its owner.</p>
 ${field('name', 'Name', { error, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, error, hint: SLUG_HINT, attributes: PLAIN })}
+${field('slug', 'Slug', { required: true, error, hint: SLUG_HINT, attributes: SLUG_INPUT })}
 <p class="line"><button class="btn primary">Create team</button><a class="btn" href="/console">Cancel</a></p>
 </form>`,
   })

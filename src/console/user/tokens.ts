@@ -12,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { button, heading, oneTimeSecret, paginationLinks, shellCommand } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, radios, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -195,11 +195,11 @@ ${fieldRow(
     attributes: html` maxlength="100" autocomplete="off"`,
   }),
   select('days', 'Expires', DAYS, { error, value: '90' }),
-  select('account', 'Account', choices, { error, ...(query.account !== undefined && { value: query.account }) }),
+  select('account', 'Account', choices, { error, value: query.account }),
   field('project', 'Only one project', {
     error,
     hint: 'Name or ID. Leave empty for all projects.',
-    attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`,
+    attributes: html` maxlength="100"${PLAIN_TEXT}`,
   }),
 )}
 ${radios('may', 'Access', MAY, { error, value: 'chosen' })}

@@ -57,7 +57,7 @@ export function statusForm(path: string, chosen: string | undefined): Html {
 /** `isNarrowed`: only some of the deliveries were read, by status or by age. */
 type DeliveryOptions = {
   linkOf?: (one: Delivery) => string
-  actOf?: (one: Delivery) => Html | undefined
+  actOf?: ((one: Delivery) => Html | undefined) | undefined
   isNarrowed: boolean
 }
 
@@ -126,12 +126,8 @@ function sendDescription({ status, dueAt }: Delivery): string | undefined {
 /** Renders the button that sends or resends a delivery; undefined if it is on hold or in flight. */
 export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
   const words = sendDescription(delivery)
-  return words === undefined
-    ? undefined
-    : button(ctx, path, words, {
-        label: `${words}: ${delivery.type} ${delivery.id}`,
-        ...(look !== undefined && { look }),
-      })
+  if (words === undefined) return undefined
+  return button(ctx, path, words, { label: `${words}: ${delivery.type} ${delivery.id}`, look })
 }
 
 async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {

@@ -94,7 +94,7 @@ ${formErrorNotice(error)}
 ${factsOf(ctx, account, one)}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
-${deliveryTable(deliveries, ctx.now, { ...(writes && { actOf: send }), isNarrowed: [query.status, query.until].some(Boolean) })}
+${deliveryTable(deliveries, ctx.now, { actOf: writes ? send : undefined, isNarrowed: [query.status, query.until].some(Boolean) })}
 ${paginationLinks(path, query, pagination.next)}
 ${writes && dangerCard('Remove log drain', 'It receives no more log lines. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove log drain'))}`,
   })

@@ -127,9 +127,7 @@ async function showWebhook(
   const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
   const writes = canManageWebhook(account, one)
   const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
-  const actOf = writes && {
-    actOf: (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery),
-  }
+  const send = (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery)
   const isNarrowed = [query.status, query.until].some(Boolean)
   return accountPage(ctx, account, one === undefined ? 'apps' : 'webhooks', {
     title,
@@ -139,7 +137,7 @@ ${formErrorNotice(error)}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
-${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf, isNarrowed })}
+${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), actOf: writes ? send : undefined, isNarrowed })}
 ${paginationLinks(path, query, pagination.next)}
 ${writes && rangeForm(ctx, path, error)}
 ${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,

@@ -12,7 +12,7 @@ import {
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { Alias, AssignedAlias } from '../../../projects/aliases/schema.ts'
-import { action, field, formErrorNotice } from '../../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../../action.ts'
 import type { FormError } from '../../form-error.ts'
 import { deploymentPath, findAccountOfPath, projectPage } from '../../frame.ts'
 import { titleOf } from '../commit.ts'
@@ -79,7 +79,7 @@ ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 <p>The domain points to <strong>${titleOf(one)}</strong> until a later deployment or promote takes it.</p>
-${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Assign domain</button><a class="btn" href="${back}">Cancel</a></p>
 </form>`,
   })

@@ -13,7 +13,7 @@ import {
 import { Refusal, refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import { previewTransfer, type TransferPreview } from '../../../projects/transfer/preview.ts'
-import { action, field, formErrorNotice, formErrorOf } from '../../action.ts'
+import { action, field, formErrorNotice, formErrorOf, PLAIN_TEXT } from '../../action.ts'
 import { cardTitle, countOf } from '../../controls.ts'
 import type { FormError } from '../../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../../frame.ts'
@@ -24,7 +24,6 @@ const TITLE = 'Accept a transfer'
 const Text = Type.Optional(Type.String())
 const Receipt = Type.Object({ code: Text, newProjectName: Text, step: Text })
 type Form = Static<typeof Receipt>
-const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
 
 const accept = action({
   path: RECEIVE,
@@ -105,7 +104,7 @@ ${formErrorNotice(error)}
 <section class="card in stack">${cardTitle('What stays behind')}${whatStays(preview)}</section>
 <form class="card in stack form" method="post" action="${url}" data-turbo="false" data-review>${cardTitle('Accept', 'The project moves in the background, and cannot be changed meanwhile.')}
 ${csrfFields(ctx)}<input type="hidden" name="code" value="${form.code}">
-${field('newProjectName', 'New name', { required: isNameTaken, value: form.newProjectName, error: wrong, hint: isNameTaken ? 'Lowercase letters, digits, ".", "_" and "-".' : 'Leave empty to keep the name.', attributes: PLAIN })}
+${field('newProjectName', 'New name', { required: isNameTaken, value: form.newProjectName, error: wrong, hint: isNameTaken ? 'Lowercase letters, digits, ".", "_" and "-".' : 'Leave empty to keep the name.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary" name="step" value="accept">Accept into ${account.slug}</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>`,
   })
@@ -139,7 +138,7 @@ async function showCode(ctx: ConsoleCtx, { params, url, form }: ScreenInput, err
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}${newProjectName && html`<input type="hidden" name="newProjectName" value="${newProjectName}">`}
-${field('code', 'Code', { required: true, error, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: PLAIN })}
+${field('code', 'Code', { required: true, error, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Review the transfer</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>
 <p class="soft small">You see what the project brings before you accept it.</p>`,

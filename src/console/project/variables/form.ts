@@ -11,7 +11,7 @@ import {
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvVar } from '../../../projects/env/schema.ts'
-import { action, field, formErrorNotice } from '../../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
@@ -172,11 +172,11 @@ async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: Sc
 function inputs(variable: EnvVar | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
   const chosen = variable === undefined ? DEFAULT_ENVIRONMENTS : [...variable.target, ...variable.customEnvironmentIds]
   const isNew = variable === undefined
-  return html`${field('key', 'Key', { value: variable?.key, required: !isNew, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"${isNew && html` data-block="value"`}` })}
+  return html`${field('key', 'Key', { value: variable?.key, required: !isNew, error, attributes: html`${PLAIN_TEXT}${isNew && html` data-block="value"`}` })}
 ${textAreaField('value', 'Value', { error, hint: isNew ? 'For many at once, leave the key empty and paste KEY=value lines here. You review them next.' : 'Leave empty to keep the current value.' })}
 ${environmentsField(choices, chosen, error)}
 ${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, error })}
-${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', error, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}
+${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', error, hint: variable?.type === 'sensitive' ? 'A write-only variable cannot be made readable.' : undefined })}
 ${field('comment', 'Comment', { value: variable?.comment, error })}`
 }
 
