@@ -202,7 +202,7 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
 /** Promotion actions. Buttons for actions that the route would refuse are hidden; a paused project serves no other deployment. */
 function ways(account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
-  if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
+  if (!canInAccount(account, 'project:write', 'deployment:write')) return undefined
   if (isInTransfer(project)) return undefined
   if (project.paused)
     return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`

@@ -135,7 +135,7 @@ export function serves(domain: ProjectDomain, environments: CustomEnvironments):
 
 /** Returns whether the role can add, change and remove domains. */
 export function canChangeDomains(account: OwnAccount): boolean {
-  return canInAccount(account, 'project:write') && canInAccount(account, 'domain:write')
+  return canInAccount(account, 'project:write', 'domain:write')
 }
 
 /** Renders whether a domain is verified. */

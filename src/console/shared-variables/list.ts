@@ -1,6 +1,5 @@
 /** The variables that projects of an account share. docs/shared-variables.md. */
 import type { Static } from 'typebox'
-import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
@@ -9,7 +8,13 @@ import type { SharedList, SharedVariable } from '../../projects/shared-env/schem
 import { copyButton, searchForm } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath, projectPath } from '../frame.ts'
-import { canChangeVariable, canReadVariable, environmentsLabel } from '../project/variables/environments.ts'
+import {
+  canChangeVariable,
+  canReadVariable,
+  compareKeys,
+  environmentsLabel,
+} from '../project/variables/environments.ts'
+import { hiddenValueNote } from '../project/variables/values.ts'
 import { relativeTime } from '../time.ts'
 import { type Project, projectsToChoose } from '../webhooks/webhook-form.ts'
 
@@ -52,7 +57,7 @@ export async function listSharedVariables(
   query: { search?: string; ids?: string } = {},
 ): Promise<Listed[]> {
   const { data } = await ctx.callRoute<Static<typeof SharedList>>('listSharedEnvVariable', { account, query })
-  return data.sort((a, b) => Number(a.key > b.key) - Number(a.key < b.key))
+  return data.sort(compareKeys)
 }
 
 async function showSharedVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Search>>) {
@@ -126,11 +131,7 @@ async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
 }
 
 function value(account: OwnAccount, { decrypted, type, value }: SharedVariable): Html {
-  if (!decrypted)
-    return note(
-      'info',
-      html`${type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}`,
-    )
+  if (!decrypted) return hiddenValueNote(type)
   return html`<div class="code"><pre id="value">
 ${value}</pre>${copyButton('value')}</div>
 <p class="soft small">This view was recorded in the <a href="${accountPath(account, 'activity')}">activity log</a>.</p>`

@@ -10,12 +10,11 @@ import {
   type ScreenInput,
   type UserPageCtx,
 } from '../../platform/pages/screen.ts'
-import { Refusal } from '../../platform/refusals/refusal.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath, unlessGone } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
@@ -62,13 +61,8 @@ type DeliveryOptions = {
 }
 
 /** Reads a webhook of the account. Undefined for the webhook of an app, whose settings are on the page of the app. */
-export async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
-  try {
-    return await ctx.callRoute<Webhook>('getWebhook', { account, params: { id } })
-  } catch (error) {
-    if (error instanceof Refusal && error.key === 'not_found') return undefined
-    throw error
-  }
+export function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
+  return unlessGone(ctx.callRoute<Webhook>('getWebhook', { account, params: { id } }))
 }
 
 /** Returns whether the role can change a webhook and resend to it. Undefined: that of an app. */
@@ -108,7 +102,7 @@ export const DELIVERY_STATES = {
 /** Renders the status of a delivery. */
 export function deliveryState({ status }: Pick<Delivery, 'status'>): Html {
   const [look, word] = DELIVERY_STATES[status]
-  return html`${state(look, word)}`
+  return state(look, word)
 }
 
 function lastAnswer({ attempts }: Delivery): string {

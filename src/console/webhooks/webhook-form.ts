@@ -111,11 +111,7 @@ export function projectBoxes(
     ...chosen.filter((id) => !listed.has(id)).map((id) => [id, id] as const),
   ]
   if (choices.length === 0) return undefined
-  return checkboxesField('projectIds', 'Projects', choices, {
-    chosen,
-    error,
-    hint,
-  })
+  return checkboxesField('projectIds', 'Projects', choices, { chosen, error, hint })
 }
 
 async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {

@@ -14,10 +14,10 @@ import { Type } from '../../../platform/schema/builder.ts'
 import type { Alias, AssignedAlias } from '../../../projects/aliases/schema.ts'
 import { action, field, formErrorNotice, PLAIN_TEXT } from '../../action.ts'
 import type { FormError } from '../../form-error.ts'
-import { deploymentPath, findAccountOfPath, projectPage } from '../../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, unlessGone } from '../../frame.ts'
 import { titleOf } from '../commit.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from '../deployments.ts'
-import { DEPLOYMENT_READ, mustBeOfProject, readDeployment, unlessGone } from './of-project.ts'
+import { DEPLOYMENT_READ, mustBeOfProject, readDeployment } from './of-project.ts'
 
 const PATH = `${DEPLOYMENTS_PATH}/:id/aliases`
 /** The route validates, so the form keeps the submitted value. */

@@ -70,7 +70,7 @@ function bodyOf(form: Static<typeof Retention>) {
 async function showRetention(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const may = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
+  const may = canInAccount(account, 'project:write', 'deployment:write')
   return projectPage(ctx, account, project.name, 'settings', {
     title: TITLE,
     body: html`<div class="head"><h1>${TITLE}</h1></div>

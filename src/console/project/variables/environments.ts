@@ -71,6 +71,11 @@ export function canReadVariable(account: OwnAccount, { type, target }: Pick<EnvV
   return type === 'plain' || type === 'system' || (canInAccount(account, 'env:decrypt') && canTouch(account, target))
 }
 
+/** Compares variables by key. */
+export function compareKeys({ key: a }: Pick<EnvVar, 'key'>, { key: b }: Pick<EnvVar, 'key'>): number {
+  return Number(a > b) - Number(a < b)
+}
+
 /** Renders the branch field. */
 export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'error'>): Html {
   return field('gitBranch', 'Branch', { ...options, hint, attributes: PLAIN_TEXT })

@@ -16,6 +16,7 @@ import { type CustomEnvironments, readCustomEnvironments } from '../environments
 import {
   canChangeVariable,
   canReadVariable,
+  compareKeys,
   environmentChoices,
   environmentsLabel,
   isIn,
@@ -60,7 +61,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     params: { idOrName: project },
   })
   const environments = await readCustomEnvironments(ctx, account, project)
-  const found = narrow(envs, query).sort((a, b) => compareTexts(a.key, b.key))
+  const found = narrow(envs, query).sort(compareKeys)
   const people = found.flatMap(({ updatedBy }) => updatedBy ?? [])
   const names = await readUserNames(ctx, account, people)
   const logos = new Set(found.flatMap((one) => originOf(one.integration?.icon)))
@@ -85,11 +86,6 @@ function narrow(envs: Listed, { search = '', environment, branch }: Query): List
   )
   const ofBranch = new Set(there.filter(({ gitBranch }) => gitBranch !== undefined).map(({ key }) => key))
   return there.filter(({ key, gitBranch }) => gitBranch !== undefined || !ofBranch.has(key))
-}
-
-function compareTexts(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }
 
 function filters(path: string, query: Query, count: number, choices: ReturnType<typeof environmentChoices>): Html {

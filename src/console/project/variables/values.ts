@@ -63,9 +63,14 @@ function shown({ decrypted, type, value }: EnvVar): Html {
   if (decrypted)
     return html`<div class="code"><pre>
 ${value}</pre>${copyButton('value')}</div>`
+  return hiddenValueNote(type)
+}
+
+/** Renders why the value of a variable is not shown. */
+export function hiddenValueNote(type: EnvVar['type']): Html {
   return note(
     'info',
-    html`${type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}`,
+    type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.',
   )
 }
 
