@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Config, listenOrigin } from '../../config.ts'
 import { createTrustedFetch } from '../../operations/doctor/network/trusted-fetch.ts'
 import { describeError, readText } from '../../platform/adapters/file-errors.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { BadUsage, isEmptyOrDotSegment } from '../command-line/command.ts'
 import { oneLine } from '../command-line/print.ts'
 import { redirectMessage } from './import/response.ts'
@@ -100,8 +101,8 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
     const fetch = await createTrustedFetch(config)
     const signal = AbortSignal.timeout(HERE_MS)
     const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, { signal, redirect: 'manual' })
-    const text = await textWithin(answer, MAX_METADATA)
-    return (JSON.parse(text) as { issuer?: unknown }).issuer
+    const text = await readWithin(answer.body ?? [], MAX_METADATA, () => new Error('the answer is too long'))
+    return (JSON.parse(text.toString()) as { issuer?: unknown }).issuer
   } catch {
     return undefined
   }
@@ -109,18 +110,6 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
 
 /** The document has some 9 KB. */
 const MAX_METADATA = 64 * 1024
-
-/** The text of a response; throws above the limit. */
-async function textWithin(answer: Response, max: number): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length
-    if (bytes > max) throw new Error('the answer is too long')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
-}
 
 async function askOnce(
   config: Config,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { READERS } from '../../readers.ts'
+import { readWithin } from '../fairness/read-within.ts'
 import type { S3Settings } from '../settings/backups.ts'
 
 export type Bucket = {
@@ -112,19 +113,12 @@ async function askOnce(client: Client, root: string, request: Ask, stop: AbortSi
   })
   const signal = AbortSignal.any([stop, AbortSignal.timeout(MAX_MS)])
   const answer = await fetch(signed, { signal, redirect: 'manual' })
-  return { status: answer.status, headers: answer.headers, body: await readBody(answer, max) }
-}
-
-/** Limits the memory for a response. */
-async function readBody(answer: Response, max: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length
-    if (bytes > max) throw new BucketRefused('TooLong', `the server answered with more than ${max} bytes`)
-    pieces.push(piece)
+  const tooLong = () => new BucketRefused('TooLong', `the server answered with more than ${max} bytes`)
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: await readWithin(answer.body ?? [], max, tooLong),
   }
-  return Buffer.concat(pieces)
 }
 
 async function uploadFile(ask: Asker, key: string, file: string, stop: AbortSignal): Promise<void> {

@@ -16,6 +16,7 @@ import {
   leasePath,
   SourceEntry,
 } from '../../delivery/protocol/runner-protocol.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { READERS } from '../../readers.ts'
 
@@ -223,12 +224,6 @@ function parseAnswer<T>(text: string, isValid: ValidateFunction): T {
 }
 
 async function readText(body: Body): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > MAX_ANSWER) throw new Error(`a response of more than ${MAX_ANSWER} bytes`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
+  const bytes = await readWithin(body, MAX_ANSWER, () => new Error(`a response of more than ${MAX_ANSWER} bytes`))
+  return bytes.toString()
 }

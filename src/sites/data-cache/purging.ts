@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Pool } from 'undici'
 import { MAX_PURGE_TAGS, PURGE_PATH, type PurgeReport } from '../../delivery/protocol/purge-channel.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { CachePurges, PurgeKind } from '../../platform/verdict/cache-purges.ts'
 import { READERS } from '../../readers.ts'
@@ -102,24 +103,16 @@ function createBatches(send: SendReport, pause: () => Promise<unknown>): (purger
 }
 
 async function post(pool: Pool, token: string, report: PurgeReport): Promise<CachePurges> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const times = { headersTimeout: WAIT_MS, bodyTimeout: WAIT_MS }
-  const answer = await pool.request({
+  const { statusCode, body } = await pool.request({
     method: 'POST',
     path: PURGE_PATH,
-    headers,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(report),
-    ...times,
+    headersTimeout: WAIT_MS,
+    bodyTimeout: WAIT_MS,
   })
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of answer.body) {
-    bytes += piece.length
-    if (bytes > MAX_BYTES) throw new Error('the control plane sent too many purges')
-    pieces.push(piece)
-  }
-  const text = Buffer.concat(pieces).toString()
-  if (answer.statusCode !== 200)
-    throw new Error(`the control plane answered ${answer.statusCode}: ${text.slice(0, 200)}`)
+  const tooLong = () => new Error('the control plane sent too many purges')
+  const text = (await readWithin(body, MAX_BYTES, tooLong)).toString()
+  if (statusCode !== 200) throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200)}`)
   return JSON.parse(text) as CachePurges
 }

@@ -1,6 +1,7 @@
 /** Asks the control plane for the variables of functions. They are kept nowhere but in the processes. docs/functions.md: Environment. */
 import { Pool } from 'undici'
 import { FUNCTION_ENVIRONMENT_PATH, MAX_ENVIRONMENT_BYTES } from '../../delivery/protocol/function-channel.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { FunctionFailure } from './faults.ts'
 
 /** `masked`: the keys of those that are secret. */
@@ -27,14 +28,8 @@ export function openEnvironmentSource(origin: string, token: string): Environmen
       headersTimeout: ANSWER_MS,
       bodyTimeout: ANSWER_MS,
     })
-    const pieces: Buffer[] = []
-    let bytes = 0
-    for await (const piece of body) {
-      bytes += piece.length
-      if (bytes > MAX_ENVIRONMENT_BYTES) throw new Error('the control plane sent too many variables')
-      pieces.push(piece)
-    }
-    const text = Buffer.concat(pieces).toString()
+    const tooLong = () => new Error('the control plane sent too many variables')
+    const text = (await readWithin(body, MAX_ENVIRONMENT_BYTES, tooLong)).toString()
     if (statusCode !== 200) throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200).trim()}`)
     const { env, masked = [] } = JSON.parse(text) as Partial<FunctionEnvironment>
     return { env: env ?? {}, masked }

@@ -4,6 +4,7 @@ import { chmod, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { pictureMaker } from '../../platform/base/shipped-files.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { createSandbox } from '../../sandbox/create.ts'
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
@@ -138,17 +139,12 @@ async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer | undefine
     sandbox.destroy().catch(() => {})
   }, limitMs)
   try {
-    const pieces: Buffer[] = []
-    let size = 0
-    for await (const piece of sandbox.output() as AsyncIterable<Buffer>) {
-      size += piece.length
-      if (size > MAX_MADE + MAX_HEAD) throw notValid('The picture is too large when it is resized.')
-      pieces.push(piece)
-    }
+    const tooLong = () => notValid('The picture is too large when it is resized.')
+    const output = await readWithin(sandbox.output(), MAX_MADE + MAX_HEAD, tooLong)
     const { code, ranOutOfMemory } = await sandbox.wait()
     if (isLate || ranOutOfMemory) return undefined
     if (code !== 0) throw notValid(NOT_VALID)
-    return Buffer.concat(pieces, size)
+    return output
   } finally {
     clearTimeout(timer)
   }

@@ -8,6 +8,7 @@ import {
   readLine,
   type SnapshotLine,
 } from '../../delivery/protocol/snapshot.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { READERS } from '../../readers.ts'
 import { textLines } from './text-lines.ts'
 
@@ -89,14 +90,8 @@ async function mustBeGood({ statusCode, body }: Dispatcher.ResponseData): Promis
 }
 
 async function readText(body: Body): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > MAX_OF_HOST) throw new BadSnapshot('The control plane sent a response above the size limit.')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
+  const tooLong = () => new BadSnapshot('The control plane sent a response above the size limit.')
+  return (await readWithin(body, MAX_OF_HOST, tooLong)).toString()
 }
 
 async function readList(body: Body, begin: (head: Head) => (lines: FactLine[]) => void): Promise<End> {

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino'
 import { type Dispatcher, Pool } from 'undici'
 import { networkOf } from '../../platform/base/network.ts'
+import { readWithin } from '../../platform/fairness/read-within.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import { isSecret, REDEEM_PATH, type Redeemed, SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import { type EdgeResponse, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
@@ -144,12 +145,6 @@ export function signInOver(visitor: Visit['visitor']): EdgeResponse {
 }
 
 async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > MAX_BYTES) throw new Error('the control plane sent a response above the size limit')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
+  const tooLong = () => new Error('the control plane sent a response above the size limit')
+  return (await readWithin(body, MAX_BYTES, tooLong)).toString()
 }

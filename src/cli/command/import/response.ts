@@ -1,5 +1,6 @@
 /** A complete response of an import server. docs/moving-in.md: Requests and retries. */
 
+import { readWithin } from '../../../platform/fairness/read-within.ts'
 import { truncateText } from '../../../platform/http/validate.ts'
 import { READERS } from '../../../readers.ts'
 import { oneLine } from '../../command-line/print.ts'
@@ -42,17 +43,9 @@ export function redirectMessage(
 }
 
 async function textOf(answer: Response): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length
-    if (bytes > MAX_BYTES)
-      throw new Unreadable(
-        `${answer.url} answered more than ${MAX_BYTES / 1024 / 1024} MiB, which no answer of this API is`,
-      )
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
+  const tooLong = () =>
+    new Unreadable(`${answer.url} answered more than ${MAX_BYTES / 1024 / 1024} MiB, which no answer of this API is`)
+  return (await readWithin(answer.body ?? [], MAX_BYTES, tooLong)).toString()
 }
 
 function parsed(url: string, text: string, isJson: boolean, isOk: boolean): unknown {

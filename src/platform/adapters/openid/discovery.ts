@@ -2,6 +2,7 @@
 import type { Configuration } from 'openid-client'
 import type { SingleSignOnSettings } from '../../../config.ts'
 import { READERS } from '../../../readers.ts'
+import { readWithin } from '../../fairness/read-within.ts'
 
 const TIMEOUT_S = 10
 const MAX_READ = READERS['answer of the identity provider'].bytes
@@ -68,13 +69,8 @@ function authenticateBy(library: Library, secret: string): import('openid-client
 /** Follows no redirect, and limits the size. */
 async function fetchSome(url: string, options: object): Promise<Response> {
   const answer = await fetch(url, { ...options, redirect: 'manual' })
-  const chunks: Uint8Array[] = []
-  let read = 0
-  for await (const chunk of answer.body ?? []) {
-    read += chunk.length
-    if (read > MAX_READ) throw new Error(`the answer of the provider is larger than ${MAX_READ / 1024} KiB`)
-    chunks.push(chunk)
-  }
+  const tooLong = () => new Error(`the answer of the provider is larger than ${MAX_READ / 1024} KiB`)
+  const body = await readWithin(answer.body ?? [], MAX_READ, tooLong)
   const { status, headers } = answer
-  return new Response([204, 304].includes(status) ? null : Buffer.concat(chunks), { status, headers })
+  return new Response([204, 304].includes(status) ? null : body, { status, headers })
 }
