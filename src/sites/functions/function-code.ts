@@ -83,10 +83,8 @@ async function place(
 ): Promise<Code> {
   try {
     if (size > MAX_LIST_BYTES) throw new Error('the list of files of the function is too long')
-    const pieces: Buffer[] = []
-    for await (const piece of contentOf(cache, account, digest, size)) pieces.push(piece)
-    const list = readFunctionFiles(Buffer.concat(pieces).toString())
-    return await placeFiles(cache, directory, account, list)
+    const list = Buffer.concat(await Array.fromAsync(contentOf(cache, account, digest, size)))
+    return await placeFiles(cache, directory, account, readFunctionFiles(list.toString()))
   } catch (error) {
     await rm(directory, { recursive: true, force: true })
     throw error
