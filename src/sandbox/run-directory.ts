@@ -1,6 +1,7 @@
-/** Directories of runs, named so that the next start recognizes those that a crash left. */
+/** Directories of runs, named so that the next start recognizes those that a crash left, and what users of sandboxes can read. */
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { chmod, mkdir, open, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { randomText } from '../platform/base/ids.ts'
@@ -9,11 +10,39 @@ const NAME = /^[0-9a-f-]{36}\.(\d+)\.(\d+)\.[\w-]+$/
 
 /** Creates a directory below `parent`, for this process. Returns its path. */
 export async function createRunDirectory(parent: string): Promise<string> {
-  const path = join(parent, `${await bootId()}.${process.pid}.${await startTimeOf(process.pid)}.${randomText(16)}`)
+  const start = await startTimeOf(process.pid)
+  return createReadableDirectory(join(parent, `${await bootId()}.${process.pid}.${start}.${randomText(16)}`))
+}
+
+/** Creates a directory that users of sandboxes can read, whatever the umask of the service. Returns its path. */
+export async function createReadableDirectory(path: string): Promise<string> {
   await mkdir(path)
-  // Whatever the umask of the service: the user of the sandbox goes through it.
   await chmod(path, 0o755)
   return path
+}
+
+/** Creates directories that users of sandboxes can enter, and not list. */
+export async function createEnterableDirectories(...paths: string[]): Promise<void> {
+  for (const path of paths) {
+    await mkdir(path, { recursive: true })
+    await chmod(path, 0o711)
+  }
+}
+
+/** Creates a file that users of sandboxes can read. Throws where something is there already, which may be a link. */
+export async function createReadableFile(
+  path: string,
+  content: Buffer | AsyncIterable<Buffer>,
+  mode: 0o444 | 0o555 = 0o444,
+): Promise<void> {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  try {
+    await handle.writeFile(content)
+    await handle.chmod(mode)
+  } finally {
+    await handle.close()
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Makes pictures: each in a sandbox of its own, without network, which ends with it. docs/pictures.md: Sandbox. */
-import { constants } from 'node:fs'
-import { chmod, mkdir, open } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { pictureMaker } from '../../platform/base/shipped-files.ts'
@@ -8,7 +7,13 @@ import { readWithin } from '../../platform/fairness/read-within.ts'
 import { createSandbox } from '../../sandbox/create.ts'
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
-import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
+import {
+  createEnterableDirectories,
+  createReadableFile,
+  createRunDirectory,
+  removeAbandonedRuns,
+  removeRunDirectory,
+} from '../../sandbox/run-directory.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { notValid } from './faults.ts'
 import { isSvg, pictureTypeOf } from './picture-type.ts'
@@ -56,11 +61,7 @@ export async function openPictureSandbox({
   limitMs = LIMIT_MS,
 }: PictureOptions): Promise<PictureSandbox> {
   const runs = join(folder, 'pictures')
-  for (const path of [folder, runs]) {
-    await mkdir(path, { recursive: true })
-    // Entered, and not listed.
-    await chmod(path, 0o711)
-  }
+  await createEnterableDirectories(folder, runs)
   await removeAbandonedRuns(runs)
   const own = await createRunDirectory(runs)
   const maker = join(own, 'maker.mjs')
@@ -75,7 +76,8 @@ export async function openPictureSandbox({
       running.add(sandbox)
       try {
         const { workDirectory } = await sandbox.prepare()
-        const source = await place(join(workDirectory, 'source'), bytes)
+        const source = join(workDirectory, 'source')
+        await createReadableFile(source, bytes)
         sandbox.start(policyOf(sandbox, { maker, source, tools: found }, wish))
         const output = await run(sandbox, limitMs)
         return output && madeOf(output)
@@ -89,19 +91,6 @@ export async function openPictureSandbox({
       await removeRunDirectory(own)
     },
   }
-}
-
-/** Readable for the user of the sandbox, whose directory it is in. */
-async function place(file: string, bytes: Buffer): Promise<string> {
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-  const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o444)
-  try {
-    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
-    await handle.chmod(0o444)
-  } finally {
-    await handle.close()
-  }
-  return file
 }
 
 /** What a library says on standard error is not part of the picture. */
