@@ -78,9 +78,8 @@ export async function openSitesServer(
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
-  const stopCrons =
-    functions &&
-    startCrons({ origin: controlPlane, token, log }, (raw, response) => answerVisitor(parts, raw, response, 'cron'))
+  const askAsCron = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'cron'))
+  const stopCrons = functions && startCrons({ origin: controlPlane, token, log }, askAsCron)
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
