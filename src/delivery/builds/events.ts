@@ -1,4 +1,5 @@
 /** The log of a build for clients, as flat lines: a list, or a stream that ends with the deployment. docs/building.md: Logs. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import type { Ctx, Deps, Input } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -82,7 +83,7 @@ async function* follow(deps: Deps, id: string, { since = 0 }: Query): AsyncGener
       yield textOf(endOf(row, await countLines(deps, id))!)
       return
     }
-    await pause(LOOK_MS, deps.shutdownSignal)
+    await sleep(LOOK_MS, undefined, { signal: deps.shutdownSignal }).catch(() => {})
     if (deps.shutdownSignal.aborted) return
   }
 }
@@ -125,18 +126,6 @@ function endOf(row: Row<'deployment'>, serial: number): BuildEvent | undefined {
       ? `Error: ${(message ?? 'The build failed.').replace(/^Error: /, '')}${code === null ? '' : ` (${code})`}`
       : [`The deployment is ${state}.`, message].filter((part) => part !== null).join(' ')
   return eventOf(id, { serial, type, date, text })
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', go)
-      resolve()
-    }
-    const timer = setTimeout(go, ms)
-    signal.addEventListener('abort', go, { once: true })
-  })
 }
 
 export const Builds = Type.Object({

@@ -66,7 +66,7 @@ async function entryOf(reading: Reading, entry: ListedEntry): Promise<UploadEntr
 async function fileOf({ accountId, store, stored, report }: Reading, { path, size, content }: ListedEntry) {
   if (content !== undefined && 'bytes' in content) {
     const announced = { sha1: undefined, size: content.bytes.length, max: OUTPUT_LIMITS.fileBytes }
-    return store.put(accountId, one(content.bytes), announced)
+    return store.put(accountId, [content.bytes], announced)
   }
   const file = stored.get(content!.sha1)
   if (file === undefined) return void addError(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
@@ -92,10 +92,6 @@ async function targetOf({ accountId, store, report }: Reading, { path, content }
 export async function contentOf(store: FileStore, accountId: string, sha256: string): Promise<Buffer | undefined> {
   const stream = await store.open(accountId, sha256)
   return stream && Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
-}
-
-async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes
 }
 
 /** Maps items in concurrent groups and yields in between. */
