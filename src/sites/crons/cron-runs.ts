@@ -100,7 +100,7 @@ async function visit(askSelf: AskSelf, run: CronRun): Promise<CronResult> {
 }
 
 /** Applications redirect http to https, and a redirect is not followed. */
-function requestOf({ isSecure, host, path, schedule, secret }: CronRun): InnerRequest {
+function requestOf({ isSecure = false, host, path, schedule, secret }: CronRun): InnerRequest {
   return {
     isSecure,
     host,
