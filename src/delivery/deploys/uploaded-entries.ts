@@ -69,22 +69,16 @@ async function fileOf({ accountId, store, stored, report }: Reading, { path, siz
     return store.put(accountId, [content.bytes], announced)
   }
   const file = stored.get(content!.sha1)
-  if (file === undefined) return void addError(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
+  if (file === undefined) return addError(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
   if (size === undefined || size === file.size) return file
-  return void addError(
-    report,
-    shown(path),
-    'size',
-    `is ${size}, and the file that was uploaded has ${file.size} bytes.`,
-  )
+  return addError(report, shown(path), 'size', `is ${size}, and the file that was uploaded has ${file.size} bytes.`)
 }
 
 async function targetOf({ accountId, store, report }: Reading, { path, content }: ListedEntry, file: StoredFile) {
-  if (file.size > MAX_TARGET_BYTES)
-    return void addError(report, shown(path), '', 'is a link to a path that is too long.')
+  if (file.size > MAX_TARGET_BYTES) return addError(report, shown(path), '', 'is a link to a path that is too long.')
   if ('bytes' in content!) return content.bytes.toString('utf8')
   const bytes = await contentOf(store, accountId, file.sha256)
-  if (bytes === undefined) return void addError(report, shown(path), '', 'was removed meanwhile. Deploy again.')
+  if (bytes === undefined) return addError(report, shown(path), '', 'was removed meanwhile. Deploy again.')
   return bytes.toString('utf8')
 }
 
