@@ -42,7 +42,9 @@ const FIELDS: Readonly<Record<EventsBody['event'], (of: Described) => Fields>> =
   'vercel.log': ({ line, ...of }) => ({
     ...placeOf({ line, ...of }),
     ...{ domain: line.host, level: line.level, message: line.text, truncated: false, isSystemLog: false },
-    ...{ source: 'function', stream: line.level === 'info' ? 'stdout' : 'stderr', runtime: 'nodejs' },
+    source: 'function',
+    stream: line.level === 'info' ? 'stdout' : 'stderr',
+    runtime: 'nodejs',
   }),
   'vercel.proxy_response': ({ line, ...of }) => ({
     ...placeOf({ line, ...of }),

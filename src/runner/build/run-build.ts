@@ -91,7 +91,9 @@ function openBuild(lease: Lease, channel: LeaseChannel, tools: BuildTools): Buil
   return {
     ...{ lease, channel, tools, sandbox: tools.createSandbox(), log: createLogBuffer(masks) },
     ...{ reported: 'preparing', insideWork: '', workspace: undefined, node: 24, units: new Map(), managers: [] },
-    ...{ output: undefined, ignoredStep: undefined, isIgnored: false },
+    output: undefined,
+    ignoredStep: undefined,
+    isIgnored: false,
   }
 }
 

@@ -192,7 +192,9 @@ async function keep(
   noteVary(state.vary, question.base, names)
   pages.keep({
     ...{ key: variantOf(question, names), group: undefined, account, deploymentId, ...made, isFirst: false },
-    ...{ status: answer.status, headers: keptHeaders(answer.headers), tags: allTags(answer, question) },
+    status: answer.status,
+    headers: keptHeaders(answer.headers),
+    tags: allTags(answer, question),
     contentType: String(answer.headers['content-type'] ?? 'application/octet-stream'),
     body,
     freshUntil: made.at + lifetime.freshMs!,

@@ -58,7 +58,8 @@ const MIB = 1024 ** 2
 const MEMORY_OF_ONE = 64 * MIB
 const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
   ...{ startMs: 30_000, idleMs: 5 * 60_000, pendingMs: 60_000, drainMs: 5000 },
-  ...{ waiting: 100, waitMs: 15_000 },
+  waiting: 100,
+  waitMs: 15_000,
 }
 
 /** Opens functions in a directory of this process, and removes those of processes that are gone. Throws the system's errors. */

@@ -119,7 +119,9 @@ async function createPicture(state: State, order: PictureOrder, source: Source):
     ...{ key, account, deploymentId: owner, group: undefined, status: 200, tags: [], isFirst: false },
     // Deployments with the same file may have other rules for it.
     headers: [...(located.kind === 'file' ? [] : [caching]), ...(isOriginal ? [ORIGINAL] : [])],
-    ...{ contentType, body: await keep(state, account, bytes), source: source.digest },
+    contentType,
+    body: await keep(state, account, bytes),
+    source: source.digest,
   }
 }
 

@@ -50,7 +50,8 @@ const MAX_HEAD = 1024
 const LIMITS: Limits = {
   ...DEFAULT_LIMITS,
   ...{ processes: 48, openFiles: 64, fileBytes: MIB, tmpBytes: MIB, sharedMemoryBytes: MIB },
-  ...{ memoryBytes: 512 * MIB, addressSpaceBytes: 4096 * MIB },
+  memoryBytes: 512 * MIB,
+  addressSpaceBytes: 4096 * MIB,
 }
 
 /** Opens the maker in a directory of this process, and removes those of processes that are gone. Throws the system's errors. */
@@ -104,8 +105,12 @@ function policyOf(
   const { node, sharp } = tools
   const program = node.folder === undefined ? node.program : sandbox.inside(node.program)
   const order = {
-    ...{ tools: sandbox.inside(sharp), source: sandbox.inside(source), mostPixels: MAX_PIXELS },
-    ...{ width, quality, format },
+    tools: sandbox.inside(sharp),
+    source: sandbox.inside(source),
+    mostPixels: MAX_PIXELS,
+    width,
+    quality,
+    format,
   }
   return {
     command: [...QUIETLY, program, '--max-old-space-size=64', sandbox.inside(maker), JSON.stringify(order)],

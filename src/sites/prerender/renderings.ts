@@ -135,7 +135,9 @@ async function render(
       spec,
       call: {
         ...call,
-        ...{ path, ip: undefined, takesAsIs: true },
+        path,
+        ip: undefined,
+        takesAsIs: true,
         request: {
           ...call.request,
           method: 'GET',

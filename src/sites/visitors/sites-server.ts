@@ -112,7 +112,9 @@ async function openRunning(options: FunctionOptions, { cache, folder, controlPla
   const functions = await openFunctionRuntime(options, { cache, data, controlPlane, token, letContinue, log })
   const prerenders = await openPrerenders({ functions, cache, folder, log })
   return {
-    ...{ data, functions, prerenders },
+    data,
+    functions,
+    prerenders,
     take(lines: readonly FactLine[]) {
       data.take(lines)
       prerenders.take(lines)
