@@ -2,8 +2,7 @@
  * The edge listener for proxies: a separate port and token, served from memory. Uses node:http directly, because it adds a request to every visit
  * (docs/edge.md: A listener of its own).
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { isOfRunners, openRunnerChannel } from '../../delivery/runners/channel.ts'
 import { isTimeoutOfFile } from '../../delivery/runners/files.ts'
@@ -11,7 +10,7 @@ import { randomText } from '../../platform/base/ids.ts'
 import { createResponseBuffers, type ResponseBuffers } from '../../platform/fairness/response-backpressure.ts'
 import { respondToParseError } from '../../platform/http/error-handler.ts'
 import { peerAddress } from '../../platform/http/failure-limits.ts'
-import { boundConnections } from '../../platform/server/connections.ts'
+import { boundConnections, listenAt } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { createAdmission } from '../../platform/verdict/admission.ts'
 import { PLAIN, pathOf, plain } from '../../platform/verdict/plain-answer.ts'
@@ -93,7 +92,7 @@ export async function openEdge(deps: Deps): Promise<Edge> {
   })
   return {
     followed,
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listenAt(server, host, port, 'http'),
     async close() {
       sites.close()
       runners.close()
@@ -104,17 +103,6 @@ export async function openEdge(deps: Deps): Promise<Edge> {
       await followed.stop()
     },
   }
-}
-
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      server.off('error', reject)
-      const { address, family, port: bound } = server.address() as AddressInfo
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
-    })
-  })
 }
 
 function send(

@@ -1,6 +1,6 @@
 /** Limits the connections of a listener, and closes idle ones for new ones. docs/limits.md: Connections. */
 import type { ServerResponse } from 'node:http'
-import type { Server, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import type { ConnectionSettings } from '../../config.ts'
 import { isTrusted, networkOf } from '../base/network.ts'
 
@@ -146,4 +146,16 @@ function createSizes() {
       for (let size = bySize.length - 1; size > 0; size--) yield* bySize[size]!
     },
   }
+}
+
+/** Starts to listen, and returns the URL. Throws system errors. */
+export function listenAt(server: Server, host: string, port: number, scheme: 'http' | 'https'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      const { address, family, port: bound } = server.address() as AddressInfo
+      resolve(`${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
+    })
+  })
 }

@@ -1,13 +1,12 @@
 /** The visitors' listener with its limits for requests and connections. docs/deploying-sites.md: Sites server. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
 import { countConnection } from '../../platform/base/event-loop.ts'
 import { respondToParseError } from '../../platform/http/error-handler.ts'
 import { createRequestIds } from '../../platform/http/request-metrics.ts'
 import { takeTlsOnLaptop } from '../../platform/server/both-protocols.ts'
-import { boundConnections } from '../../platform/server/connections.ts'
+import { boundConnections, listenAt } from '../../platform/server/connections.ts'
 import { drainServer } from '../../platform/server/graceful-shutdown.ts'
 import { HTTP_LIMITS } from '../../platform/server/http-limits.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
@@ -63,7 +62,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal
     respondToParseError(error, socket as Parameters<typeof respondToParseError>[1], nextId())
   })
   return {
-    listen: (host, port) => listen(server, host, port, config.tls === undefined ? 'http' : 'https'),
+    listen: (host, port) => listenAt(server, host, port, config.tls === undefined ? 'http' : 'https'),
     close: (graceMs, whenClosed) => drainServer({ server, close: async () => {} }, { graceMs }, whenClosed),
   }
 }
@@ -91,16 +90,5 @@ function tellOf(log: Deps['log'], request: IncomingMessage, response: ServerResp
     const path = url.split('?', 1)[0]!.slice(0, 500)
     const ms = performance.now() - began
     log.debug({ method, host: headers.host?.slice(0, 260), path, status: response.statusCode, ms }, 'answered')
-  })
-}
-
-function listen(server: Server, host: string, port: number, scheme: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      server.off('error', reject)
-      const { address, family, port: bound } = server.address() as AddressInfo
-      resolve(`${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
-    })
   })
 }
