@@ -1,8 +1,7 @@
 /** The log of a build for clients, as flat lines: a list, or a stream that ends with the deployment. docs/building.md: Logs. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import type { Ctx, Deps, Input } from '../../context.ts'
-import { stampToMs } from '../../platform/base/clock.ts'
+import { pause, stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
@@ -83,8 +82,7 @@ async function* follow(deps: Deps, id: string, { since = 0 }: Query): AsyncGener
       yield textOf(endOf(row, await countLines(deps, id))!)
       return
     }
-    await sleep(LOOK_MS, undefined, { signal: deps.shutdownSignal }).catch(() => {})
-    if (deps.shutdownSignal.aborted) return
+    if (!(await pause(LOOK_MS, deps.shutdownSignal))) return
   }
 }
 
