@@ -1,7 +1,6 @@
-/** Directories of runs, named so that the next start recognizes those that a crash left, and what users of sandboxes can read. */
+/** Directories of runs, named so that the next start recognizes those that a crash left, and others that users of sandboxes can enter. */
 import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
-import { chmod, mkdir, open, readdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { randomText } from '../platform/base/ids.ts'
@@ -26,22 +25,6 @@ export async function createEnterableDirectories(...paths: string[]): Promise<vo
   for (const path of paths) {
     await mkdir(path, { recursive: true })
     await chmod(path, 0o711)
-  }
-}
-
-/** Creates a file that users of sandboxes can read. Throws where something is there already, which may be a link. */
-export async function createReadableFile(
-  path: string,
-  content: Buffer | AsyncIterable<Buffer>,
-  mode: 0o444 | 0o555 = 0o444,
-): Promise<void> {
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
-  try {
-    await handle.writeFile(content)
-    await handle.chmod(mode)
-  } finally {
-    await handle.close()
   }
 }
 

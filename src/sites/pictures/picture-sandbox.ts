@@ -5,11 +5,11 @@ import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { pictureMaker } from '../../platform/base/shipped-files.ts'
 import { readWithin } from '../../platform/fairness/read-within.ts'
 import { createSandbox } from '../../sandbox/create.ts'
+import { createReadableFile } from '../../sandbox/own-files.ts'
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import {
   createEnterableDirectories,
-  createReadableFile,
   createRunDirectory,
   removeAbandonedRuns,
   removeRunDirectory,
