@@ -63,8 +63,7 @@ async function listCronJobs(ctx: Ctx, project: Row<'project'>): Promise<Static<t
     }),
     runs: runs.map(({ id, path, schedule, deployment_id: deploymentId, status, fault, ...run }) => ({
       ...{ id, path, schedule, deploymentId, status, fault },
-      dueAt: Number(run.due_at),
-      beganAt: Number(run.began_at),
+      ...{ dueAt: Number(run.due_at), beganAt: Number(run.began_at) },
       endedAt: run.ended_at === null ? null : Number(run.ended_at),
     })),
   }

@@ -89,8 +89,17 @@ export async function runBuild(
 function openBuild(lease: Lease, channel: LeaseChannel, tools: BuildTools): Build {
   const masks = createMasks(lease.masked.flatMap((key) => lease.env[key] ?? []))
   return {
-    ...{ lease, channel, tools, sandbox: tools.createSandbox(), log: createLogBuffer(masks) },
-    ...{ reported: 'preparing', insideWork: '', workspace: undefined, node: 24, units: new Map(), managers: [] },
+    lease,
+    channel,
+    tools,
+    sandbox: tools.createSandbox(),
+    log: createLogBuffer(masks),
+    reported: 'preparing',
+    insideWork: '',
+    workspace: undefined,
+    node: 24,
+    units: new Map(),
+    managers: [],
     output: undefined,
     ignoredStep: undefined,
     isIgnored: false,

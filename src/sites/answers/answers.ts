@@ -191,7 +191,12 @@ async function keep(
   if (body === undefined) return false
   noteVary(state.vary, question.base, names)
   pages.keep({
-    ...{ key: variantOf(question, names), group: undefined, account, deploymentId, ...made, isFirst: false },
+    key: variantOf(question, names),
+    group: undefined,
+    account,
+    deploymentId,
+    ...made,
+    isFirst: false,
     status: answer.status,
     headers: keptHeaders(answer.headers),
     tags: allTags(answer, question),

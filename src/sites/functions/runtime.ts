@@ -57,7 +57,10 @@ const MIB = 1024 ** 2
 /** What a small function takes. */
 const MEMORY_OF_ONE = 64 * MIB
 const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
-  ...{ startMs: 30_000, idleMs: 5 * 60_000, pendingMs: 60_000, drainMs: 5000 },
+  startMs: 30_000,
+  idleMs: 5 * 60_000,
+  pendingMs: 60_000,
+  drainMs: 5000,
   waiting: 100,
   waitMs: 15_000,
 }

@@ -116,7 +116,13 @@ async function createPicture(state: State, order: PictureOrder, source: Source):
   const { bytes, contentType, isOriginal } = await contentOf(state, order, source)
   const caching = { name: 'cache-control', value: browserCaching(source.caching) }
   return {
-    ...{ key, account, deploymentId: owner, group: undefined, status: 200, tags: [], isFirst: false },
+    key,
+    account,
+    deploymentId: owner,
+    group: undefined,
+    status: 200,
+    tags: [],
+    isFirst: false,
     // Deployments with the same file may have other rules for it.
     headers: [...(located.kind === 'file' ? [] : [caching]), ...(isOriginal ? [ORIGINAL] : [])],
     contentType,

@@ -49,7 +49,11 @@ const MAX_HEAD = 1024
 
 const LIMITS: Limits = {
   ...DEFAULT_LIMITS,
-  ...{ processes: 48, openFiles: 64, fileBytes: MIB, tmpBytes: MIB, sharedMemoryBytes: MIB },
+  processes: 48,
+  openFiles: 64,
+  fileBytes: MIB,
+  tmpBytes: MIB,
+  sharedMemoryBytes: MIB,
   memoryBytes: 512 * MIB,
   addressSpaceBytes: 4096 * MIB,
 }
