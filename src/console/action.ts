@@ -217,10 +217,13 @@ export function fieldErrorNotice(name: string, label: string, { message }: FormE
   return html`<p class="fault" id="${name}-fault">${icon('triangle-alert')}<span>${said}</span></p>`
 }
 
+/** Attributes of inputs that take a name or path, which no browser may complete or correct. */
+export const PLAIN_TEXT = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
+
 export type FieldOptions = {
   value?: string | number | undefined
   type?: 'text' | 'email' | 'url' | 'number' | 'password' | 'search' | 'date'
-  hint?: string
+  hint?: string | undefined
   required?: boolean
   error?: FormError | undefined
   /** Such as `autocomplete="off"`, as markup. */

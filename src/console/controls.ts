@@ -15,8 +15,8 @@ export function cardTitle(title: string, about?: Html | string): Html {
 
 type ButtonOptions = {
   /** Accessible name if the button text is ambiguous. Starts with the button text. */
-  label?: string
-  look?: string
+  label?: string | undefined
+  look?: string | undefined
   fields?: Record<string, string>
   /** The response is a page that is shown once, not a redirect. */
   showsOnce?: true
@@ -52,7 +52,7 @@ export function confirmedButton(
   words: string,
   { label, look = '', asks, ...options }: ButtonOptions & { asks?: string } = {},
 ): Html {
-  const second = { ...options, ...(label && { label }), look: look.includes('small') ? 'danger small' : 'danger' }
+  const second = { ...options, label, look: look.includes('small') ? 'danger small' : 'danger' }
   return html`<details class="twice"><summary class="btn ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
 ${asks && html`<p>${asks}</p>`}${button(ctx, path, words, second)}</details>`
 }

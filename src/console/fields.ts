@@ -34,7 +34,7 @@ export function select(name: string, label: string, choices: readonly Choice[], 
   )
 }
 
-type Checks = { chosen: readonly string[]; error?: FormError | undefined; hint?: string }
+type Checks = { chosen: readonly string[]; error?: FormError | undefined; hint?: string | undefined }
 /** `key`: the value of the box for the whole group, where there is one. */
 type Group = readonly [heading: string, choices: readonly Choice[], key?: string]
 

@@ -6,6 +6,7 @@ import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../pl
 import type { UserPageCtx } from '../platform/pages/screen.ts'
 import type { Permission } from '../platform/permissions/roles.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
+import { Refusal } from '../platform/refusals/refusal.ts'
 import { withShownProject } from './shell/shown-project.ts'
 import { type Section, sideBar, type Tabs } from './shell/side.ts'
 import { inTimeZone } from './time.ts'
@@ -60,9 +61,20 @@ export function findAccountOfPath(ctx: UserPageCtx, { slug }: Record<string, str
   return findOwnAccountBySlug(ctx, slug!)
 }
 
-/** Returns whether the role of the user allows something. Pages omit actions that routes would refuse. */
-export function canInAccount({ role }: OwnAccount, permission: Permission): boolean {
-  return permissionsOf(role, null).has(permission)
+/** Returns what a route answers; undefined for what is gone. */
+export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Refusal && error.key === 'not_found') return undefined
+    throw error
+  }
+}
+
+/** Returns whether the role of the user allows all of something. Pages omit actions that routes would refuse. */
+export function canInAccount({ role }: OwnAccount, ...needs: Permission[]): boolean {
+  const permissions = permissionsOf(role, null)
+  return needs.every((permission) => permissions.has(permission))
 }
 
 /** Returns `/console/t/acme`, with a section. */
@@ -110,6 +122,27 @@ export async function consolePage(
     ),
     console: navigation(ctx, place, accounts),
   }
+}
+
+/** Renders a page of an account. */
+export function accountPage(ctx: UserPageCtx, account: OwnAccount, tab: string, content: Content): Promise<Page> {
+  return consolePage(ctx, { account, tab }, content)
+}
+
+/** Renders a page of a project. */
+export function projectPage(
+  ctx: UserPageCtx,
+  account: OwnAccount,
+  project: string,
+  tab: string,
+  content: Content,
+): Promise<Page> {
+  return consolePage(ctx, { account, project, tab }, content)
+}
+
+/** Renders a page of the session user. */
+export function personPage(ctx: UserPageCtx, tab: string, content: Content): Promise<Page> {
+  return consolePage(ctx, { person: true, tab }, content)
 }
 
 function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {

@@ -6,10 +6,10 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Refusal } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import type { Kind, SearchResult, SearchResults } from '../projects/search/schema.ts'
-import { field, formErrorNotice, formErrorOf } from './action.ts'
+import { field, formErrorNotice, formErrorOf, PLAIN_TEXT } from './action.ts'
 import { select } from './fields.ts'
 import type { FormError } from './form-error.ts'
-import { accountPath, consolePage, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
+import { accountPage, accountPath, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
 import { homeAccount } from './project/list.ts'
 
 const LIMIT = '10'
@@ -74,20 +74,14 @@ async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
   const q = (query.q ?? '').trim()
   const found = q === '' ? undefined : await ask(ctx, account, q)
   const error = found instanceof Refusal ? formErrorOf(found, { q }) : undefined
-  return {
-    ...(await consolePage(
-      ctx,
-      { account, tab: 'search' },
-      {
-        title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
-        body: html`<div class="head"><h1>Search</h1></div>
+  return accountPage(ctx, account, 'search', {
+    title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
+    status: found instanceof Refusal ? found.status : undefined,
+    body: html`<div class="head"><h1>Search</h1></div>
 ${formErrorNotice(error)}
 ${searchForm(await accountsOf(ctx), account, q, error)}
 ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFound({ account, q }, found)}`,
-      },
-    )),
-    ...(found instanceof Refusal && { status: found.status }),
-  }
+  })
 }
 
 async function ask(ctx: ConsoleCtx, account: OwnAccount, q: string): Promise<SearchResults | Refusal> {
@@ -107,7 +101,7 @@ function searchForm(
 ): Html {
   const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
   return html`<form class="tools" action="/console/search" role="search" aria-label="Search an account">
-<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', error, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
+<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', error, attributes: html` data-search${PLAIN_TEXT}` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
 <button class="btn">Search</button>
 </form>`

@@ -18,8 +18,8 @@ export function openCacheClient(path: string): AskCache {
   let open = 0
   const next = (socket: Socket | undefined) => {
     const question = waiting.shift()
-    if (question === undefined) return void (socket !== undefined && idle.push(socket))
-    ask(socket ?? dial(), question)
+    if (question !== undefined) ask(socket ?? dial(), question)
+    else if (socket !== undefined) idle.push(socket)
   }
   const dial = () => {
     open++

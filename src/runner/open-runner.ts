@@ -1,12 +1,11 @@
 /** Opens what a runner needs: directories, tools and the kind of sandbox. docs/runner.md: Directory. */
 import { existsSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { RunnerSettings } from '../platform/settings/builds.ts'
 import { createSandbox, type SandboxKind } from '../sandbox/create.ts'
 import { runAsOf } from '../sandbox/run-as.ts'
-import { removeAbandonedRuns } from '../sandbox/run-directory.ts'
+import { createEnterableDirectories, removeAbandonedRuns } from '../sandbox/run-directory.ts'
 import { type Trial, trySandbox } from '../sandbox/trial.ts'
 import type { BuildTools } from './build/build.ts'
 import { openBuildCache } from './cache/build-cache.ts'
@@ -60,11 +59,9 @@ export async function openRunner(
   }
 }
 
-/** The user of the sandboxes may enter the directories, and list none. */
 async function openRuns({ folder }: RunnerSettings): Promise<string> {
   const runs = join(folder, 'runs')
-  await mkdir(runs, { recursive: true })
-  for (const path of [folder, runs]) await chmod(path, 0o711)
+  await createEnterableDirectories(folder, runs)
   return runs
 }
 

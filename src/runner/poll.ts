@@ -1,8 +1,8 @@
 /** Requests builds and runs them. docs/runner.md: Stop. */
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { LeaseRequest } from '../delivery/protocol/runner-protocol.ts'
+import { pause } from '../platform/base/clock.ts'
 import { randomText } from '../platform/base/ids.ts'
 import { VERSION } from '../platform/base/version.ts'
 import type { BuildTools } from './build/build.ts'
@@ -61,7 +61,7 @@ async function runLane(options: PollOptions, request: LeaseRequest): Promise<voi
     if ('because' in answer && failures++ === 0) log.warn(answer.because)
     if (outcome === 'idle') failures = 0
     const pauseMs = pollPauseMs({ outcome, tookMs: performance.now() - leasedAt, failures }, Math.random())
-    await sleep(pauseMs, undefined, { signal: draining }).catch(() => {})
+    await pause(pauseMs, draining)
   }
 }
 

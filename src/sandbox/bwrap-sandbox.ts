@@ -4,19 +4,17 @@ import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { bwrapArguments, INSIDE_WORK, insideOf, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 import { type ControlGroup, type ControlGroups, controlGroups } from './limits/control-group.ts'
-import { chainAround, type Namespace } from './network/chain.ts'
+import { chainAround, ENV, type Namespace } from './network/chain.ts'
 import type { HeldNamespace } from './network/held-namespace.ts'
 import { forwardAddress, hostAddresses, hostGateways } from './network/host-addresses.ts'
 import { networkRules } from './network/rules.ts'
 import { findInit, watchAddresses } from './network/watch.ts'
 import { type OwnFiles, writeOwnFiles } from './own-files.ts'
 import type { Network, Policy } from './policy.ts'
-import { type ProcessGroup, startGroup } from './process-group.ts'
+import { type ProcessGroup, startedOf, startGroup } from './process-group.ts'
 import type { RunAs } from './run-as.ts'
 import { createRunDirectory, removeRunDirectory } from './run-directory.ts'
 import type { Sandbox } from './sandbox.ts'
-
-const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
 
 type Options = {
   /** Tests leave something out of a layer. */
@@ -70,11 +68,6 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
       }
     },
   }
-}
-
-function startedOf(group: ProcessGroup | undefined): ProcessGroup {
-  if (group === undefined) throw new Error('the sandbox was not started')
-  return group
 }
 
 type OwnNetwork = { namespace: Namespace; dnsAddress: string; rules: string | undefined; known: string[] }

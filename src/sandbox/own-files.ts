@@ -1,5 +1,6 @@
-/** Files of the sandbox's own in `/etc`, and what the first process reads. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+/** Files that a sandbox reads: its own in `/etc`, those of the first process, and others that are placed for its user. */
+import { chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { seccompFilter } from './seccomp.ts'
 
@@ -41,4 +42,20 @@ export function writeOwnFiles(
   const filter = write('filter.bpf', FILTER)
   const rules = network?.rules === undefined ? undefined : write('rules.nft', network.rules)
   return { mounts, filter, rules }
+}
+
+/** Creates a file that users of sandboxes can read. Throws where something is there already, which may be a link. */
+export async function createReadableFile(
+  path: string,
+  content: Buffer | AsyncIterable<Buffer>,
+  mode: 0o444 | 0o555 = 0o444,
+): Promise<void> {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  try {
+    await handle.writeFile(content)
+    await handle.chmod(mode)
+  } finally {
+    await handle.close()
+  }
 }

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PLAIN_INIT_SCRIPT } from './init-script.ts'
-import { type ProcessGroup, startGroup } from './process-group.ts'
+import { type ProcessGroup, startedOf, startGroup } from './process-group.ts'
 import { createRunDirectory, removeRunDirectory } from './run-directory.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -10,10 +10,6 @@ import type { Sandbox } from './sandbox.ts'
 export function createPlainSandbox(parent: string): Sandbox {
   let directory: string | undefined
   let group: ProcessGroup | undefined
-  const started = () => {
-    if (group === undefined) throw new Error('the sandbox was not started')
-    return group
-  }
   return {
     async prepare() {
       directory = await createRunDirectory(parent)
@@ -28,9 +24,9 @@ export function createPlainSandbox(parent: string): Sandbox {
       const words = ['/bin/sh', '-c', PLAIN_INIT_SCRIPT, 'init', ...command]
       group = startGroup({ words, env, directory: currentDirectory, runAs: undefined, controlGroup: undefined })
     },
-    output: () => started().output,
-    pid: () => started().pid,
-    wait: async () => started().ended,
+    output: () => startedOf(group).output,
+    pid: () => startedOf(group).pid,
+    wait: async () => startedOf(group).ended,
     async destroy() {
       group?.kill()
       await group?.ended.catch(() => {})

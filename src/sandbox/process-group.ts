@@ -30,6 +30,12 @@ export type ProcessGroup = {
   kill(): void
 }
 
+/** Returns the group of a sandbox. Throws before it was started. */
+export function startedOf(group: ProcessGroup | undefined): ProcessGroup {
+  if (group === undefined) throw new Error('the sandbox was not started')
+  return group
+}
+
 /** Waits for a line before it becomes the program, so that the process is in its control group when it starts others. */
 const GATED = ['sh', '-c', 'read -r go && exec "$@"', 'gate']
 

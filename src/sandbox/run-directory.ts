@@ -1,4 +1,4 @@
-/** Directories of runs, named so that the next start recognizes those that a crash left. */
+/** Directories of runs, named so that the next start recognizes those that a crash left, and others that users of sandboxes can enter. */
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,11 +9,23 @@ const NAME = /^[0-9a-f-]{36}\.(\d+)\.(\d+)\.[\w-]+$/
 
 /** Creates a directory below `parent`, for this process. Returns its path. */
 export async function createRunDirectory(parent: string): Promise<string> {
-  const path = join(parent, `${await bootId()}.${process.pid}.${await startTimeOf(process.pid)}.${randomText(16)}`)
+  const start = await startTimeOf(process.pid)
+  return createReadableDirectory(join(parent, `${await bootId()}.${process.pid}.${start}.${randomText(16)}`))
+}
+
+/** Creates a directory that users of sandboxes can read, whatever the umask of the service. Returns its path. */
+export async function createReadableDirectory(path: string): Promise<string> {
   await mkdir(path)
-  // Whatever the umask of the service: the user of the sandbox goes through it.
   await chmod(path, 0o755)
   return path
+}
+
+/** Creates directories that users of sandboxes can enter, and not list. */
+export async function createEnterableDirectories(...paths: string[]): Promise<void> {
+  for (const path of paths) {
+    await mkdir(path, { recursive: true })
+    await chmod(path, 0o711)
+  }
 }
 
 /**

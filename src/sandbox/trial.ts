@@ -1,5 +1,6 @@
 /** Whether this machine can run sandboxes, found by starting one. docs/sandbox.md: A sandbox that does not start. */
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createBwrapSandbox } from './bwrap-sandbox.ts'
 import { explainFailure } from './explain-failure.ts'
 import { unlimited } from './limits/control-group.ts'
@@ -37,7 +38,7 @@ async function failureOf({ parent, runAs, network }: Parameters<typeof trySandbo
       limits: DEFAULT_LIMITS,
     })
     const output = readOutput(sandbox.output())
-    const exit = await Promise.race([sandbox.wait(), afterTimeout()])
+    const exit = await Promise.race([sandbox.wait(), sleep(TIMEOUT_MS, undefined, { ref: false })])
     if (exit === undefined) return `it does not start within ${TIMEOUT_MS / 1000} s`
     return exit.code === 0 ? undefined : explainFailure(await output)
   } finally {
@@ -49,10 +50,4 @@ async function readOutput(stream: Readable): Promise<string> {
   let text = ''
   for await (const chunk of stream) text = (text + chunk).slice(-MAX_CHARACTERS)
   return text
-}
-
-function afterTimeout(): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, TIMEOUT_MS, undefined).unref()
-  })
 }

@@ -3,7 +3,7 @@ import { scopeDescriptions } from '../../integrations/consent/scope-descriptions
 import type { Integration } from '../../integrations/integrations/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { field } from '../action.ts'
+import { field, PLAIN_TEXT } from '../action.ts'
 import type { FormError } from '../form-error.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 
@@ -31,10 +31,9 @@ export function bodyOfApp(form: Static<typeof ChangedApp>) {
 
 /** Renders the editable fields. `app`: undefined for a new app. */
 export function appFields(app: Integration | undefined, error: FormError | undefined): Html {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return html`${field('name', 'Name', { required: true, error, hint: 'Shown to users who install the app.', ...(app && { value: app.name }), attributes: html` maxlength="100"` })}
-${field('redirectUrl', 'Redirect URL', { type: 'url', required: true, error, hint: 'Receives the authorization code after an installation. Must be https, or http on localhost.', ...(app && { value: app.redirectUrl }), attributes: plain })}
-${field('webhookUrl', 'Webhook URL', { type: 'url', error, hint: 'Receives the events of every account with an installation. Optional.', ...(app?.webhookUrl && { value: app.webhookUrl }), attributes: plain })}
-${field('logoUrl', 'Logo URL', { type: 'url', error, hint: 'A square image, served over https. Optional.', ...(app?.logoUrl && { value: app.logoUrl }), attributes: plain })}
+  return html`${field('name', 'Name', { required: true, error, hint: 'Shown to users who install the app.', value: app?.name, attributes: html` maxlength="100"` })}
+${field('redirectUrl', 'Redirect URL', { type: 'url', required: true, error, hint: 'Receives the authorization code after an installation. Must be https, or http on localhost.', value: app?.redirectUrl, attributes: PLAIN_TEXT })}
+${field('webhookUrl', 'Webhook URL', { type: 'url', error, hint: 'Receives the events of every account with an installation. Optional.', value: app?.webhookUrl ?? undefined, attributes: PLAIN_TEXT })}
+${field('logoUrl', 'Logo URL', { type: 'url', error, hint: 'A square image, served over https. Optional.', value: app?.logoUrl ?? undefined, attributes: PLAIN_TEXT })}
 ${scopeLevels('Requested access', app?.scopes ?? [], error, (scope) => scopeDescriptions(scope).write)}`
 }

@@ -18,7 +18,7 @@ import { button, cardTitle, confirmedButton, dangerCard, oneTimeSecret, paginati
 import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { levelFields } from '../scope-levels.ts'
 import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
@@ -111,21 +111,17 @@ async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
     query: { limit: String(PAGE), until: query.until },
   })
   const isOwner = canInAccount(account, 'integration:write')
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: toSingleLine(one.name),
-      within: [],
-      body: html`<div class="head"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="btn" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
+  return accountPage(ctx, account, 'apps', {
+    title: toSingleLine(one.name),
+    within: [],
+    body: html`<div class="head"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="btn" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
 ${formErrorNotice(error)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
 ${paginationLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
 ${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installations.length > 0 || query.until !== undefined)}`,
-    },
-  )
+  })
 }
 
 /** An installed app cannot be removed, so it has no button. */
@@ -182,51 +178,39 @@ ${dataTable(
 async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: `Edit ${toSingleLine(one.name)}`,
-      within: [[toSingleLine(one.name), appPath(account, one.id)]],
-      body: html`<div class="head"><h1>Edit app</h1></div>
+  return accountPage(ctx, account, 'apps', {
+    title: `Edit ${toSingleLine(one.name)}`,
+    within: [[toSingleLine(one.name), appPath(account, one.id)]],
+    body: html`<div class="head"><h1>Edit app</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${editFields(ctx, error, (error) => appFields(one, error))}
 <p class="soft small">Additional access takes effect on an account after its owner confirms it.</p>
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: 'Replace secret',
-      within: [[toSingleLine(one.name), appPath(account, one.id)]],
-      body: html`<div class="head"><h1>Replace client secret</h1></div>
+  return accountPage(ctx, account, 'apps', {
+    title: 'Replace secret',
+    within: [[toSingleLine(one.name), appPath(account, one.id)]],
+    body: html`<div class="head"><h1>Replace client secret</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
 <p>Create a second secret, configure your app with it, then revoke the first. Both work until you revoke one.</p>
 <p class="line"><button class="btn primary">Create second secret</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
-    },
-  )
+  })
 }
 
 async function showSecret(ctx: ConsoleCtx, made: Static<typeof CreatedClientSecret>, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: 'Second secret created',
-      body: html`<div class="head"><h1>Second secret created</h1></div>
+  return accountPage(ctx, account, 'apps', {
+    title: 'Second secret created',
+    body: html`<div class="head"><h1>Second secret created</h1></div>
 ${oneTimeSecret('Client secret', made.clientSecret)}
 <p><a class="btn primary" href="${appPath(account, params.id!)}">Back to app</a></p>`,
-    },
-  )
+  })
 }

@@ -11,10 +11,10 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { copyButton, oneTimeSecret, paginationLinks } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, NewApp } from './app-form.ts'
 
@@ -56,16 +56,12 @@ async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<t
     query: { limit: String(PAGE), until: query.until },
   })
   const isOwner = canInAccount(account, 'integration:write')
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: 'Apps',
-      body: html`<div class="head"><h1>Apps</h1>${isOwner && html`<a class="btn primary" href="${accountPath(account, 'apps/new')}">Register app</a>`}</div>
+  return accountPage(ctx, account, 'apps', {
+    title: 'Apps',
+    body: html`<div class="head"><h1>Apps</h1>${isOwner && html`<a class="btn primary" href="${accountPath(account, 'apps/new')}">Register app</a>`}</div>
 ${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((integration) => card(account, integration, ctx.now))}</ul>`}
 ${paginationLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
-    },
-  )
+  })
 }
 
 function nothing(): Html {
@@ -82,34 +78,26 @@ function card(account: OwnAccount, one: Integration, now: number): Html {
 
 async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: 'Register app',
-      body: html`<div class="head"><h1>Register app</h1></div>
+  return accountPage(ctx, account, 'apps', {
+    title: 'Register app',
+    body: html`<div class="head"><h1>Register app</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html`${PLAIN_TEXT} maxlength="48"` })}
 ${appFields(undefined, error)}
 <p class="line"><button class="btn primary">Register app</button><a class="btn" href="${accountPath(account, 'apps')}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedIntegration>, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: 'apps' },
-    {
-      title: 'Registered',
-      body: html`<div class="head"><h1>App registered</h1></div>
+  return accountPage(ctx, account, 'apps', {
+    title: 'Registered',
+    body: html`<div class="head"><h1>App registered</h1></div>
 <section class="card in stack"><h2>Client ID</h2><div class="code"><pre>${made.clientId}</pre>${copyButton('client ID')}</div></section>
 ${oneTimeSecret('Client secret', made.clientSecret)}
 <p><a class="btn primary" href="${appPath(account, made.id)}">Go to app</a></p>`,
-    },
-  )
+  })
 }

@@ -16,11 +16,11 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/integrations'
@@ -97,16 +97,12 @@ async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
     account,
     query: { view: 'account' },
   })
-  return consolePage(
-    ctx,
-    { account, tab: 'integrations' },
-    {
-      title: 'Integrations',
-      images: originsOf(installations),
-      body: html`<div class="head"><h1>Integrations</h1></div>
+  return accountPage(ctx, account, 'integrations', {
+    title: 'Integrations',
+    images: originsOf(installations),
+    body: html`<div class="head"><h1>Integrations</h1></div>
 ${installations.length === 0 ? nothing() : html`<ul class="grid">${installations.map((installation) => card(account, installation, ctx.now))}</ul>`}`,
-    },
-  )
+  })
 }
 
 function nothing(): Html {
@@ -156,14 +152,11 @@ async function showOne(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
   })
   const name = toSingleLine(one.integration.name)
   const path = onePath(account, one.id)
-  return consolePage(
-    ctx,
-    { account, tab: 'integrations' },
-    {
-      title: name,
-      within: [],
-      images: originsOf([one]),
-      body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
+  return accountPage(ctx, account, 'integrations', {
+    title: name,
+    within: [],
+    images: originsOf([one]),
+    body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
 ${formErrorNotice(error)}
 ${notices(account, one)}
 <section class="card in stack"><h2>Installation</h2>
@@ -176,8 +169,7 @@ ${notices(account, one)}
 <section class="card in stack"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, { known: projects, from: Math.abs(Math.trunc(Number(query.from))) || 0 }, error)}
 ${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
-    },
-  )
+  })
 }
 
 function notices(account: OwnAccount, one: Configuration): Html {
@@ -223,7 +215,7 @@ ${pageLinks(path, from, one.projects.length)}
 ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
-${field('project', 'Add a project', { required: true, error, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
+${field('project', 'Add a project', { required: true, error, hint: 'Name or ID of the project.', attributes: html`${PLAIN_TEXT} maxlength="100"` })}
 <p class="line"><button class="btn primary">Add project</button></p></form>`
 }</section>`
 }

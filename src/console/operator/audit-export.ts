@@ -25,7 +25,6 @@ export const auditExportScreens: readonly Screen[] = [
     name: 'consoleExportAudit',
     query: Period,
     calls: ['operatorExportAudit'],
-    requiresReauthentication: true,
     run: exportAudit,
   }),
 ]

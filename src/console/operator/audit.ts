@@ -33,7 +33,6 @@ export const auditScreens: readonly Screen[] = [
     name: 'showAudit',
     query: Query,
     calls: ['operatorListAudit'],
-    requiresReauthentication: true,
     run: showAudit,
   }),
   consoleScreen({
@@ -42,7 +41,6 @@ export const auditScreens: readonly Screen[] = [
     name: 'verifyAudit',
     query: VerifyQuery,
     calls: ['operatorVerifyAudit'],
-    requiresReauthentication: true,
     run: showVerified,
   }),
   ...auditExportScreens,

@@ -23,7 +23,6 @@ export const backupScreens: readonly Screen[] = [
     path: LIST,
     name: 'showBackups',
     calls: LISTS,
-    requiresReauthentication: true,
     run: (ctx) => showBackups(ctx),
   }),
   action({
@@ -34,7 +33,6 @@ export const backupScreens: readonly Screen[] = [
     request: () => ({}),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showBackups(ctx, error),
-    fresh: true,
   }),
   action<typeof Check>({
     path: `${LIST}/verify`,
@@ -45,7 +43,6 @@ export const backupScreens: readonly Screen[] = [
     request: ({ form: { place, name } }) => ({ body: { place: place || undefined, name: name || undefined } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showBackups(ctx, error),
-    fresh: true,
   }),
 ]
 

@@ -29,7 +29,6 @@ export const operatorDeliveryScreens: readonly Screen[] = [
     name: 'showDeliveries',
     query: Query,
     calls: ['operatorListDeliveries'],
-    requiresReauthentication: true,
     run: (ctx, input) => showDeliveries(ctx, input),
   }),
   action({
@@ -40,7 +39,6 @@ export const operatorDeliveryScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { id: params.id! } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showDeliveries(ctx, { query: {} }, error),
-    fresh: true,
   }),
 ]
 

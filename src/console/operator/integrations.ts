@@ -20,7 +20,6 @@ export const integrationScreens: readonly Screen[] = [
     name: 'showIntegrations',
     query: ListQuery,
     calls: ['operatorListIntegrations'],
-    requiresReauthentication: true,
     run: (ctx, input) => showIntegrations(ctx, input),
   }),
   action({
@@ -31,7 +30,6 @@ export const integrationScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { id: params.id! } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showIntegrations(ctx, { query: {} }, error),
-    fresh: true,
   }),
 ]
 

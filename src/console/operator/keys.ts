@@ -18,7 +18,6 @@ export const keyScreens: readonly Screen[] = [
     path: LIST,
     name: 'showKeys',
     calls: ['operatorListKeys'],
-    requiresReauthentication: true,
     run: (ctx) => showKeys(ctx),
   }),
   action({
@@ -29,7 +28,6 @@ export const keyScreens: readonly Screen[] = [
     request: () => ({}),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showKeys(ctx, error),
-    fresh: true,
   }),
   action({
     path: `${LIST}/:id/retire`,
@@ -39,7 +37,6 @@ export const keyScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { id: params.id! } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showKeys(ctx, error),
-    fresh: true,
   }),
 ]
 

@@ -22,7 +22,6 @@ export const overviewScreens: readonly Screen[] = [
     path: operatorPath(),
     name: 'showOperator',
     calls: SHOWN,
-    requiresReauthentication: true,
     run: (ctx) => showOverview(ctx),
   }),
   action({
@@ -33,7 +32,6 @@ export const overviewScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { step: params.step! } }),
     next: () => operatorPath(),
     renderErrors: (ctx, _, error) => showOverview(ctx, error),
-    fresh: true,
   }),
 ]
 

@@ -4,7 +4,7 @@ import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, csrfFields, type Screen } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, type RenderForm } from '../action.ts'
+import { action, field, PLAIN_TEXT, type RenderForm } from '../action.ts'
 import { button, cardTitle, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { checkboxField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -42,7 +42,6 @@ export function removalScreen({ list, name, calls, param, renderCalls, renderErr
     },
     next: () => list,
     renderErrors,
-    fresh: true,
   })
 }
 
@@ -58,7 +57,7 @@ export function removalForm(
     `${goes} You cannot undo this.`,
     html`<form method="post" action="${path}/remove">${csrfFields(ctx)}<input type="hidden" name="called" value="${called}">
 ${checkboxField('force', forced, false, mine)}
-${field('typed', `Type ${called} to confirm`, { error: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
+${field('typed', `Type ${called} to confirm`, { error: mine, attributes: html`${PLAIN_TEXT} maxlength="254"` })}
 <p class="line"><button class="btn danger">Remove ${called}</button></p>
 </form>`,
   )

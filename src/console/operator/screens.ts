@@ -28,4 +28,8 @@ const screens: readonly Screen[] = [
   ...healthScreens,
 ]
 
-export const operatorScreens: readonly Screen[] = screens.map((screen) => ({ ...screen, operatorsOnly: true }))
+export const operatorScreens: readonly Screen[] = screens.map((screen) => ({
+  ...screen,
+  operatorsOnly: true,
+  requiresReauthentication: true,
+}))

@@ -11,7 +11,7 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
@@ -41,7 +41,6 @@ export const teamScreens: readonly Screen[] = [
     name: 'showTeams',
     query: ListQuery,
     calls: ['operatorListTeams'],
-    requiresReauthentication: true,
     run: showTeams,
   }),
   consoleScreen({
@@ -49,7 +48,6 @@ export const teamScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'showNewTeam',
     calls: [],
-    requiresReauthentication: true,
     run: (ctx) => showNew(ctx),
   }),
   action<typeof NewTeam, Static<typeof OperatorTeam>>({
@@ -63,14 +61,12 @@ export const teamScreens: readonly Screen[] = [
     }),
     next: ({ id }) => operatorPath('teams', id),
     renderErrors: (ctx, _, error) => showNew(ctx, error),
-    fresh: true,
   }),
   consoleScreen({
     method: 'GET',
     path: ONE,
     name: 'showTeam',
     calls: ['operatorGetTeam'],
-    requiresReauthentication: true,
     run: (ctx, input) => showTeam(ctx, input),
   }),
   // An unticked box is not sent and means false.
@@ -87,7 +83,6 @@ export const teamScreens: readonly Screen[] = [
     changes: [],
     next: (_, { params }) => operatorPath('teams', params.id!),
     renderErrors: showTeam,
-    fresh: true,
   }),
   removalScreen({
     list: LIST,
@@ -122,16 +117,15 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 }
 
 function showNew(ctx: ConsoleCtx, error?: FormError): Promise<Page> {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'teams', {
     title: 'New team',
     body: html`${heading('New team')}
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/new">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: plain })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: PLAIN_TEXT })}
 ${field('name', 'Name', { required: true, error, attributes: html` autocomplete="off"` })}
-${field('ownerId', 'Owner', { required: true, error, hint: 'Username or email of the first owner.', attributes: plain })}
+${field('ownerId', 'Owner', { required: true, error, hint: 'Username or email of the first owner.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Create team</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
   })

@@ -19,7 +19,6 @@ export const timerScreens: readonly Screen[] = [
     path: LIST,
     name: 'showTimers',
     calls: ['operatorListTimers'],
-    requiresReauthentication: true,
     run: (ctx) => showTimers(ctx),
   }),
   action({
@@ -30,7 +29,6 @@ export const timerScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { name: params.name! }, body: {} }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showTimers(ctx, error),
-    fresh: true,
   }),
 ]
 

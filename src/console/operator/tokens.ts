@@ -20,7 +20,6 @@ export const tokenScreens: readonly Screen[] = [
     name: 'showTokens',
     query: ListQuery,
     calls: ['operatorListTokens'],
-    requiresReauthentication: true,
     run: (ctx, input) => showTokens(ctx, input),
   }),
   action({
@@ -31,7 +30,6 @@ export const tokenScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { id: params.id! } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showTokens(ctx, { query: {} }, error),
-    fresh: true,
   }),
 ]
 

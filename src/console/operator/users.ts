@@ -8,7 +8,7 @@ import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/scree
 import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { button, cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
@@ -36,7 +36,6 @@ const BACK_TO_USER = {
   renderCalls: ['operatorGetUser'],
   next: (_: unknown, { params }: Pick<ScreenInput, 'params'>) => operatorPath('people', params.id!),
   renderErrors: showPerson,
-  fresh: true,
 } as const
 type Query = ScreenInput<Static<typeof ListQuery>>
 type Made = Static<typeof CreatedPasswordLink>
@@ -48,7 +47,6 @@ export const operatorUserScreens: readonly Screen[] = [
     name: 'showPeople',
     query: ListQuery,
     calls: ['operatorListUsers'],
-    requiresReauthentication: true,
     run: showPeople,
   }),
   consoleScreen({
@@ -57,7 +55,6 @@ export const operatorUserScreens: readonly Screen[] = [
     name: 'showInvite',
     query: InviteQuery,
     calls: [],
-    requiresReauthentication: true,
     run: (ctx, { query }) => showInvite(ctx, query.email),
   }),
   action<typeof Invite, Static<typeof OperatorUser>>({
@@ -72,14 +69,12 @@ export const operatorUserScreens: readonly Screen[] = [
     // The account stays where its link is refused: the page then says how to get one.
     next: async (user, _, ctx) => showLink(ctx, user, await linkOrRefusal(ctx, user.id)),
     renderErrors: (ctx, _, error) => showInvite(ctx, undefined, error),
-    fresh: true,
   }),
   consoleScreen({
     method: 'GET',
     path: ONE,
     name: 'showPerson',
     calls: ['operatorGetUser'],
-    requiresReauthentication: true,
     run: (ctx, input) => showPerson(ctx, input),
   }),
   // An unticked box is not sent and means false.
@@ -123,7 +118,6 @@ export const operatorUserScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { userId: params.id! } }),
     next: async (made, { params }, ctx) => showLink(ctx, await readUser(ctx, params.id!), made),
     renderErrors: showPerson,
-    fresh: true,
   }),
 ]
 
@@ -154,15 +148,14 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 
 /** `email`: an address that was invited to a team, and has no account. */
 function showInvite(ctx: ConsoleCtx, email = '', error?: FormError): Promise<Page> {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'people', {
     title: 'Invite user',
     body: html`${heading('Invite user')}
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/invite" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { value: email, required: true, error, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
-${field('username', 'Username', { value: usernameFor(email), required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
+${field('email', 'Email', { value: email, required: true, error, type: 'email', hint: sendsMail(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: PLAIN_TEXT })}
+${field('username', 'Username', { value: usernameFor(email), required: true, error, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: PLAIN_TEXT })}
 ${field('name', 'Name', { error, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,

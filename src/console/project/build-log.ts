@@ -177,7 +177,7 @@ function withoutStyles(text: string): string {
 
 /** Renders Cancel while a build runs, and Redeploy once it has ended, which asks first for production. Undefined where the caller may not. */
 export function buildActions(ctx: ConsoleCtx, account: OwnAccount, project: string, one: Deployment): Html | undefined {
-  if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
+  if (!canInAccount(account, 'project:write', 'deployment:write')) return undefined
   const [verb, words] = isRunning(one) ? ['cancel', 'Cancel'] : ['redeploy', 'Redeploy']
   if (verb === 'redeploy' && one.target === 'production')
     return html`<a class="btn" href="${deploymentPath(account, project, one.id, verb)}">${icon('rotate-ccw')}${words}…</a>`

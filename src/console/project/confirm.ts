@@ -16,7 +16,7 @@ import type { Deployment } from '../../projects/deployments/schema.ts'
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { countOf } from '../controls.ts'
-import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
@@ -72,26 +72,22 @@ async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move
   const domains = await productionDomains(ctx, account, project)
   const { title, verb, look, follows } = MOVES[move]
   const back = deploymentPath(account, project.name, to.id)
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title,
+    within: [[titleOf(to), back]],
+    body: sheet(ctx, {
       title,
-      within: [[titleOf(to), back]],
-      body: sheet(ctx, {
-        title,
-        about: html`${domains.names.length === 0 ? 'No domain is connected yet.' : `Moves ${domains.count}.`} Nothing is built. Visitors get it within seconds.`,
-        moves: html`<div class="berths">
+      about: html`${domains.names.length === 0 ? 'No domain is connected yet.' : `Moves ${domains.count}.`} Nothing is built. Visitors get it within seconds.`,
+      moves: html`<div class="berths">
 ${from && html`<div>${mooring(from, 'From, live now', ctx.now, true)}</div>`}
 <div>${mooring(to, 'To', ctx.now)}
 ${domainLines(domains, 'lines')}</div></div>`,
-        follows: note('warn', await follows(ctx, project)),
-        action: url,
-        back,
-        button: html`<button class="btn ${look}">${verb}</button>`,
-      }),
-    },
-  )
+      follows: note('warn', await follows(ctx, project)),
+      action: url,
+      back,
+      button: html`<button class="btn ${look}">${verb}</button>`,
+    }),
+  })
 }
 
 /** A redeploy is a preview unless its target is said, so the form of a production deployment says it. */
@@ -101,23 +97,19 @@ async function askRedeploy(ctx: ConsoleCtx, { params, url }: ScreenInput): Promi
   const isProduction = one.target === 'production'
   const title = isProduction ? 'Redeploy to production?' : 'Redeploy?'
   const back = deploymentPath(account, project.name, one.id)
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title,
+    within: [[titleOf(one), back]],
+    body: sheet(ctx, {
       title,
-      within: [[titleOf(one), back]],
-      body: sheet(ctx, {
-        title,
-        about: html`Deploys the same source again, with the settings and variables that the project has now.`,
-        moves: html`<div class="berths"><div>${mooring(one, 'Again', ctx.now)}</div></div>`,
-        follows: html`${isProduction && html`<input type="hidden" name="target" value="production">`}${afterRedeploy(project, isProduction)}`,
-        action: url,
-        back,
-        button: html`<button class="btn primary">Redeploy</button>`,
-      }),
-    },
-  )
+      about: html`Deploys the same source again, with the settings and variables that the project has now.`,
+      moves: html`<div class="berths"><div>${mooring(one, 'Again', ctx.now)}</div></div>`,
+      follows: html`${isProduction && html`<input type="hidden" name="target" value="production">`}${afterRedeploy(project, isProduction)}`,
+      action: url,
+      back,
+      button: html`<button class="btn primary">Redeploy</button>`,
+    }),
+  })
 }
 
 function afterRedeploy({ autoAssignCustomDomains, paused }: Project, isProduction: boolean): Html {
@@ -158,26 +150,19 @@ async function askPause(ctx: ConsoleCtx, { params, url }: ScreenInput): Promise<
   const { account, project } = await findPlace(ctx, params.slug!, params.name!)
   const domains = await productionDomains(ctx, account, project)
   const back = projectPath(account, project.name)
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: '' },
-    {
-      title: 'Pause project',
-      body: sheet(ctx, {
-        title: `Pause ${project.name}?`,
-        about: html`Visitors see a “paused” page on ${domains.names.length === 0 ? 'its domains' : domains.count} until you resume.`,
-        moves:
-          domains.names.length > 0 && html`<div class="berths"><div>${domainLines(domains, 'lines loose')}</div></div>`,
-        follows: note(
-          'warn',
-          'While it is paused nothing can be promoted. Resuming turns automatic promotion on again.',
-        ),
-        action: url,
-        back,
-        button: html`<button class="btn danger">Pause project</button>`,
-      }),
-    },
-  )
+  return projectPage(ctx, account, project.name, '', {
+    title: 'Pause project',
+    body: sheet(ctx, {
+      title: `Pause ${project.name}?`,
+      about: html`Visitors see a “paused” page on ${domains.names.length === 0 ? 'its domains' : domains.count} until you resume.`,
+      moves:
+        domains.names.length > 0 && html`<div class="berths"><div>${domainLines(domains, 'lines loose')}</div></div>`,
+      follows: note('warn', 'While it is paused nothing can be promoted. Resuming turns automatic promotion on again.'),
+      action: url,
+      back,
+      button: html`<button class="btn danger">Pause project</button>`,
+    }),
+  })
 }
 
 async function findPlace(ctx: ConsoleCtx, slug: string, name: string) {

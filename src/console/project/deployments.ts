@@ -13,7 +13,7 @@ import { formErrorNotice } from '../action.ts'
 import { apiCommand, filterForm, sentenceCase } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
+import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { duration, relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, readBuildTimes } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
@@ -100,17 +100,13 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
   const isNarrowed = [readyState, target, branch, until].some(Boolean)
   const kept = { ...(readyState && { state: readyState }), ...(target && { target }), ...(branch && { branch }) }
   const older = new URLSearchParams({ ...kept, until: String(pagination.next) })
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
-      title: 'Deployments',
-      body: html`<div class="head"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title: 'Deployments',
+    body: html`<div class="head"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filters(path, query)}
 ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(ctx, project, isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
-    },
-  )
+  })
 }
 
 function filters(path: string, { state: chosen, target, branch }: Filters): Html {
@@ -170,14 +166,11 @@ export async function deploymentPage(
   const path = deploymentPath(account, project.name, one.id)
   const lines = await functionLog(ctx, account, one, path, filters)
   const meta = Object.entries(one.meta)
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
-      title: titleOf(one),
-      within: [],
-      reload: isRunning(one) ? RELOAD_SECONDS : undefined,
-      body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? liveState(project) : stateOf(one.readyState)}</h1>
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title: titleOf(one),
+    within: [],
+    reload: isRunning(one) ? RELOAD_SECONDS : undefined,
+    body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? liveState(project) : stateOf(one.readyState)}</h1>
 <div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${durationOf(one)}</div></div>
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(error)}
@@ -194,8 +187,7 @@ ${
     meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
   )}`
 }`,
-    },
-  )
+  })
 }
 
 /** Visitors of a paused project get 503. */
@@ -210,7 +202,7 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
 /** Promotion actions. Buttons for actions that the route would refuse are hidden; a paused project serves no other deployment. */
 function ways(account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
-  if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
+  if (!canInAccount(account, 'project:write', 'deployment:write')) return undefined
   if (isInTransfer(project)) return undefined
   if (project.paused)
     return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`

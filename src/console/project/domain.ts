@@ -14,7 +14,7 @@ import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { checkboxField, copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { exactTime, relativeTime } from '../time.ts'
 import {
   asRouting,
@@ -87,21 +87,17 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, error?: Form
   })
   const environments = await readCustomEnvironments(ctx, account, project)
   const path = domainPath(account, project, domain.name)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: domain.name,
-      within: [],
-      body: html`<div class="head"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="line"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: domain.name,
+    within: [],
+    body: html`<div class="head"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="line"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${formErrorNotice(error)}
 ${steps(ctx, domain, path, canChangeDomains(account))}
 <section class="card in stack"><h2>Details</h2>
 <dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${relativeTime(domain.createdAt, ctx.now)}</dd></dl></section>
 ${canChangeDomains(account) && forms(ctx, domain, path, environments, error)}`,
-    },
-  )
+  })
 }
 
 function forms(

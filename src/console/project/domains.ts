@@ -11,11 +11,11 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { apiCommand, shellCommand, TOKEN_HINT } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
@@ -98,9 +98,8 @@ export function routingInputs(
   environments: CustomEnvironments,
   error: FormError | undefined,
 ): Html {
-  const typed = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   const choices = environments.map(({ id, slug }): Choice => [id, slug])
-  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, error, hint: 'Leave empty to serve production.', attributes: typed })}
+  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, error, hint: 'Leave empty to serve production.', attributes: PLAIN_TEXT })}
 ${
   choices.length > 0 &&
   select('customEnvironmentId', 'Custom environment', [['', 'None'], ...choices], {
@@ -113,7 +112,7 @@ ${fieldRow(
     value: domain?.redirect ?? undefined,
     error,
     hint: 'Another domain of this project. Leave empty for no redirect.',
-    attributes: typed,
+    attributes: PLAIN_TEXT,
   }),
   select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), error }),
 )}`
@@ -136,7 +135,7 @@ export function serves(domain: ProjectDomain, environments: CustomEnvironments):
 
 /** Returns whether the role can add, change and remove domains. */
 export function canChangeDomains(account: OwnAccount): boolean {
-  return canInAccount(account, 'project:write') && canInAccount(account, 'domain:write')
+  return canInAccount(account, 'project:write', 'domain:write')
 }
 
 /** Renders whether a domain is verified. */
@@ -156,16 +155,12 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const environments = await readCustomEnvironments(ctx, account, project)
   const path = projectPath(account, project, 'domains')
   const more = new URLSearchParams({ ...(verified && { verified }), until: String(pagination.next) })
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'Domains',
-      body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: 'Domains',
+    body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(ctx, account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
-    },
-  )
+  })
 }
 
 function table(
@@ -200,23 +195,19 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const environments = await readCustomEnvironments(ctx, account, project)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'Add domain',
-      body: html`<div class="head"><h1>Add domain</h1></div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: 'Add domain',
+    body: html`<div class="head"><h1>Add domain</h1></div>
 ${formErrorNotice(error)}${error && holder(account, error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-${field('name', 'Domain', { required: true, error, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('name', 'Domain', { required: true, error, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: PLAIN_TEXT })}
 <details${error && html` open`}><summary>Branch, environment or redirect</summary>
 ${routingInputs(undefined, environments, error)}
 </details>
 <p class="line"><button class="btn primary">Add domain</button><a class="btn" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 /** Links the project that has the domain, if the account can see it. */

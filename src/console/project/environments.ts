@@ -10,11 +10,11 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { checkboxField, copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 
 export type CustomEnvironments = Static<typeof EnvironmentList>['environments']
@@ -98,25 +98,20 @@ async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, error?
     ({ id, slug, description, createdAt }) =>
       html`<tr><td><a href="${environmentsPath(params, id)}">${slug}</a></td><td>${description}</td><td>${relativeTime(createdAt, ctx.now)}</td></tr>`,
   )
-  return consolePage(
-    ctx,
-    { account, project: params.name!, tab: 'settings' },
-    {
-      title: TITLE,
-      body: html`<div class="head"><h1>${TITLE}</h1></div>
+  return projectPage(ctx, account, params.name!, 'settings', {
+    title: TITLE,
+    body: html`<div class="head"><h1>${TITLE}</h1></div>
 ${formErrorNotice(error)}
 <p>A project can have up to ${MAX_ENVIRONMENTS} custom environments in addition to production, preview and development. Each has variables and can have domains.</p>
 ${dataTable(TITLE, ['Environment', 'Description', 'Created'], rows, { none: 'No custom environments yet.' })}
 ${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params), error)}`,
-    },
-  )
+  })
 }
 
 function making(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('New environment', 'It gets its own variables and domains.')}
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
+${field('slug', 'Slug', { required: true, error, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: PLAIN_TEXT })}
 ${field('description', 'Description', { error, hint: 'Optional.', attributes: html` autocomplete="off"` })}
 <p class="line"><button class="btn primary">Create environment</button></p>
 </form>`
@@ -128,20 +123,16 @@ async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, error?:
     account,
     params: named(params),
   })
-  return consolePage(
-    ctx,
-    { account, project: params.name!, tab: 'settings' },
-    {
-      title: one.slug,
-      within: [[TITLE, environmentsPath(params)]],
-      body: html`<div class="head"><h1>${one.slug}</h1></div>
+  return projectPage(ctx, account, params.name!, 'settings', {
+    title: one.slug,
+    within: [[TITLE, environmentsPath(params)]],
+    body: html`<div class="head"><h1>${one.slug}</h1></div>
 ${formErrorNotice(error)}
 <section class="card in stack"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(one.id, 'id')}</dd>
 ${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
 <dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>
 ${canInAccount(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
-    },
-  )
+  })
 }
 
 /** TABLE Branch matchers: labels. */

@@ -15,10 +15,10 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { apiCommand, sentenceCase, shellCommand, TOKEN_HINT } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath, homePath, projectPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath, homePath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import {
@@ -97,18 +97,14 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
   const newest = await readLatestDeployments(ctx, projects)
   const more = (next: number) =>
     `${accountPath(account)}?${new URLSearchParams({ ...(search && { search }), until: String(next) })}`
-  return consolePage(
-    ctx,
-    { account, tab: '' },
-    {
-      title: 'Projects',
-      body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+  return accountPage(ctx, account, '', {
+    title: 'Projects',
+    body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(ctx, account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
-    },
-  )
+  })
 }
 
 /** Pending invitations of the user, shown here because this is the first page. */
@@ -186,12 +182,9 @@ ${apiCommand(ctx, `/v10/projects?slug=${account.slug}`, { name: 'web' })}
 
 async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: '' },
-    {
-      title: 'New project',
-      body: html`<div class="head"><h1>New project</h1></div>
+  return accountPage(ctx, account, '', {
+    title: 'New project',
+    body: html`<div class="head"><h1>New project</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
@@ -199,10 +192,9 @@ ${field('name', 'Name', {
   required: true,
   error,
   hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of deployment URLs.',
-  attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"`,
+  attributes: html`${PLAIN_TEXT} maxlength="100"`,
 })}
 <p class="line"><button class="btn primary">Create project</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }

@@ -3,7 +3,7 @@ import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../projects/domains/schema.ts'
 import { dataTable } from '../fields.ts'
-import { consolePage, findAccountOfPath } from '../frame.ts'
+import { findAccountOfPath, projectPage } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { checks, edgeNotConfigured, recordFacts, recordsOf } from './domain.ts'
 import { canChangeDomains, DOMAINS_PATH, domainPath } from './domains.ts'
@@ -39,13 +39,10 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
     config.recommendedCNAME[0]?.value,
     config.recommendedIPv4.flatMap(({ value }) => value),
   )
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'DNS check',
-      within: [[name, path]],
-      body: html`<div class="head"><h1>DNS of ${name}</h1>${again(`${path}/dns`)}</div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: 'DNS check',
+    within: [[name, path]],
+    body: html`<div class="head"><h1>DNS of ${name}</h1>${again(`${path}/dns`)}</div>
 <section class="card in stack">${pointing(config, records.length > 0)}
 ${checked(ctx)}</section>
 ${
@@ -55,8 +52,7 @@ ${records.map((record) => html`<div class="card in stack">${recordFacts(record, 
     : html`<p class="soft">${edgeNotConfigured(ctx)}</p>`
 }
 <p class="line"><a href="${path}/answers">Name server answers for the ownership record</a></p>`,
-    },
-  )
+  })
 }
 
 /** Without a configured edge, no result is shown as wrong. */
@@ -95,13 +91,10 @@ async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
   const { verification = [] } = domain
   const { nameServers } = await ctx.callRoute<DomainAnswers>('getProjectDomainAnswers', input)
   const path = domainPath(account, project, name)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'Name server answers',
-      within: [[name, path]],
-      body: html`<div class="head"><h1>Name server answers for ${name}</h1>${again(`${path}/answers`)}</div>
+  return projectPage(ctx, account, project, 'domains', {
+    title: 'Name server answers',
+    within: [[name, path]],
+    body: html`<div class="head"><h1>Name server answers for ${name}</h1>${again(`${path}/answers`)}</div>
 ${verification.map(
   ({ type, domain: at, value }) => html`<section class="card in stack"><h2>Expected record</h2>
 ${recordFacts({ type, values: [value] }, at)}
@@ -117,6 +110,5 @@ ${dataTable(
   }),
   { none: 'The domain is verified. No record is needed.' },
 )}`,
-    },
-  )
+  })
 }

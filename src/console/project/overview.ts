@@ -16,7 +16,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
+import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
 import { relativeTime } from '../time.ts'
 import { siteAddress } from './deployment/details.ts'
@@ -56,12 +56,9 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: '' },
-    {
-      title: 'Overview',
-      body: html`<div class="head"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
+  return projectPage(ctx, account, project.name, '', {
+    title: 'Overview',
+    body: html`<div class="head"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
 ${formErrorNotice(error)}
 ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card in stack"><h2>Production</h2>
@@ -75,8 +72,7 @@ ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd
 </dl></section>
 ${latest(account, project, ctx.now)}
 ${await cronJobs(ctx, account, project)}`,
-    },
-  )
+  })
 }
 
 /** Open problems, the worst first. */

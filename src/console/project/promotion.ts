@@ -8,7 +8,7 @@ import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { mustBeOfProject } from './deployment/of-project.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
@@ -83,10 +83,9 @@ const LABELS: Record<Request['jobStatus'], readonly [words: string, mood: Mood]>
 async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const place = { account, project: project.name, tab: 'deployments' }
   const request = project.lastAliasRequest
   if (!request)
-    return consolePage(ctx, place, {
+    return projectPage(ctx, account, project.name, 'deployments', {
       title: 'Promote',
       body: html`<h1>Promote and roll back</h1><p class="card empty">No promotions or rollbacks yet.</p>`,
     })
@@ -102,7 +101,7 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   const isLonger = pagination != null && pagination.next !== null
   const isRunning = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
   const [words, mood] = LABELS[request.jobStatus]
-  return consolePage(ctx, place, {
+  return projectPage(ctx, account, project.name, 'deployments', {
     title: request.type === 'promote' ? 'Promote' : 'Roll back',
     reload: isRunning ? RELOAD_SECONDS : undefined,
     body: html`<div class="head"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>

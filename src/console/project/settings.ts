@@ -13,12 +13,12 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { NODE_VERSIONS } from '../../platform/settings/types.ts'
 import type { Project } from '../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
+import { accountPath, canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { repositoryLine } from './settings/git-link.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
@@ -142,12 +142,9 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const path = projectPath(account, project.name, 'settings')
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'settings' },
-    {
-      title: 'Settings',
-      body: html`<div class="head"><h1>Settings</h1></div>
+  return projectPage(ctx, account, project.name, 'settings', {
+    title: 'Settings',
+    body: html`<div class="head"><h1>Settings</h1></div>
 ${formErrorNotice(error)}
 ${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
 ${more(path, 'environments', 'Custom environments', 'Environments in addition to production, preview and development.', 'Manage environments')}
@@ -155,8 +152,7 @@ ${more(path, 'git', 'Git repository', repositoryLine(project), 'Manage repositor
 ${more(path, 'retention', 'Deployment retention', 'How long previews, production, canceled and failed deployments are kept.', 'Manage retention')}
 ${canInAccount(account, 'project:transfer') && giving(account, project)}
 ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, error)}`,
-    },
-  )
+  })
 }
 
 function general(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {
@@ -168,7 +164,7 @@ ${editFields(
   error,
   (
     error,
-  ) => html`${field('name', 'Name', { value: project.name, required: true, error, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+  ) => html`${field('name', 'Name', { value: project.name, required: true, error, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: PLAIN_TEXT })}
 ${fieldRow(select('framework', 'Framework', frameworks, { value: project.framework ?? '', error }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, error }))}
 ${fieldRow(...LINE_NAMES.map((name) => line(name, project, error)))}
 ${checkboxField('autoAssignCustomDomains', 'Promote new production deployments automatically', project.autoAssignCustomDomains, error)}`,
@@ -179,8 +175,7 @@ ${checkboxField('autoAssignCustomDomains', 'Promote new production deployments a
 
 function line(name: Line, project: Project, error: FormError | undefined): Html {
   const [label, hint] = LINES[name]
-  const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return field(name, label, { value: project[name] ?? '', error, attributes, ...(hint && { hint }) })
+  return field(name, label, { value: project[name] ?? '', error, attributes: PLAIN_TEXT, hint })
 }
 
 /** Returns the error if it belongs to the form with this field. */
@@ -236,7 +231,7 @@ function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, error:
     'Delete project',
     html`Deletes <strong>${project.name}</strong> with its variables, domains, deployments and history. You cannot undo this.`,
     html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}
-${field('typed', `Type ${project.name} to confirm`, { error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('typed', `Type ${project.name} to confirm`, { error, attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn danger">Delete project</button></p>
 </form>`,
   )

@@ -24,7 +24,7 @@ import {
 import type { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { formErrorOf } from '../action.ts'
-import { consolePage } from '../frame.ts'
+import { personPage } from '../frame.ts'
 import { showFactors } from './page.ts'
 import { afterFactorAdded, FACTORS } from './shown-codes.ts'
 
@@ -85,13 +85,10 @@ async function showRefused(ctx: UserPageCtx, _: ScreenInput, refusal: Refusal): 
 async function setupPage(ctx: UserPageCtx, { secret, uri }: Setup, failed: boolean): Promise<Page> {
   const { encodeQR } = await import('qr')
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
-  return consolePage(
-    ctx,
-    { person: true, tab: 'security/factors' },
-    {
-      title: 'Set up one-time codes',
-      ...(failed && { status: 422 }),
-      body: html`<div class="head"><h1>Set up one-time codes</h1></div>
+  return personPage(ctx, 'security/factors', {
+    title: 'Set up one-time codes',
+    status: failed ? 422 : undefined,
+    body: html`<div class="head"><h1>Set up one-time codes</h1></div>
 ${failed && note('bad', html`<a href="#code">Wrong code. Check the clock of your phone and enter the code that the app shows now.</a>`, { role: 'alert', id: 'fault' })}
 <section class="card in stack"><p>Scan this with an authenticator app, such as 1Password, Aegis or Google Authenticator, or enter the key below.</p>
 <div class="qr" role="img" aria-label="QR code of the key">${markupOf(encodeQR(uri, 'svg'))}</div>
@@ -103,8 +100,7 @@ ${csrfFields(ctx)}
 <input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}></div>
 <p class="line"><button class="btn primary">Turn on</button><a class="btn" href="${FACTORS}">Cancel</a></p>
 </form></section>`,
-    },
-  )
+  })
 }
 
 async function confirm(ctx: UserPageCtx, _: FirstCodeInput, right: ValidTotp | undefined): Promise<View> {

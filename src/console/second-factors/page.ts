@@ -11,7 +11,7 @@ import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
 import { formErrorNotice } from '../action.ts'
 import { cardTitle, confirmedButton } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
-import { consolePage } from '../frame.ts'
+import { personPage } from '../frame.ts'
 import { browserName } from '../names/browsers.ts'
 import { relativeTime } from '../time.ts'
 import { FACTORS } from './shown-codes.ts'
@@ -30,13 +30,10 @@ export async function showFactors(ctx: UserPageCtx, error?: FormError): Promise<
   const left = await countRecoveryCodes(ctx.db, userId)
   const options = arePasskeysPossible(ctx) ? await registrationOptions(ctx, ctx.user) : undefined
   const hasAny = hasCodes || passkeys.length > 0
-  return consolePage(
-    ctx,
-    { person: true, tab: 'security/factors' },
-    {
-      title: 'Second factors',
-      ...(options && { scripts: [PASSKEY_SCRIPT] }),
-      body: html`<div class="head"><h1>Second factors</h1></div>
+  return personPage(ctx, 'security/factors', {
+    title: 'Second factors',
+    scripts: options ? [PASSKEY_SCRIPT] : undefined,
+    body: html`<div class="head"><h1>Second factors</h1></div>
 ${formErrorNotice(error)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
 <section class="card in stack">${oneTimeCodes(ctx, hasCodes)}</section>
@@ -45,8 +42,7 @@ ${passkeys.length > 0 && html`<ul class="rows plain-rows">${passkeys.map((one) =
 <noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript>
 ${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(error, newName(ctx, passkeys)) })}</section>
 ${hasAny && html`<section class="card in stack">${cardTitle('Recovery codes', `${left} of 10 codes left. Each replaces a second factor once.`)}${recovery(ctx)}</section>`}`,
-    },
-  )
+  })
 }
 
 const impossible = note('info', 'Passkeys need a domain name with https. The operator sets it with BERTH_PUBLIC_URL.')

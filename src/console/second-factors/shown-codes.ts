@@ -3,7 +3,7 @@ import { endOtherSessions } from '../../accounts/sign-in/sessions.ts'
 import { html } from '../../platform/pages/html.ts'
 import type { UserPageCtx, View } from '../../platform/pages/screen.ts'
 import { copyButton } from '../controls.ts'
-import { consolePage } from '../frame.ts'
+import { personPage } from '../frame.ts'
 
 /** Path of the second factors page. */
 export const FACTORS = '/console/account/security/factors'
@@ -20,18 +20,14 @@ export async function afterFactorAdded(ctx: UserPageCtx, what: string): Promise<
 
 /** Renders recovery codes. */
 export function recoveryPage(ctx: UserPageCtx, codes: readonly string[]): Promise<View> {
-  return consolePage(
-    ctx,
-    { person: true, tab: 'security/factors' },
-    {
-      title: 'Recovery codes',
-      body: html`<div class="head"><h1>Recovery codes</h1></div>
+  return personPage(ctx, 'security/factors', {
+    title: 'Recovery codes',
+    body: html`<div class="head"><h1>Recovery codes</h1></div>
 <section class="card in stack"><p>Each code signs you in once if you lose your other second factors. You won't see them again: print them or store them in your password manager.</p>
 <div class="code"><ul class="plain grow">${codes.map(
-        (code) => html`<li><code>${code}</code></li>
+      (code) => html`<li><code>${code}</code></li>
 `,
-      )}</ul>${copyButton('recovery codes')}</div>
+    )}</ul>${copyButton('recovery codes')}</div>
 <p class="line"><a class="btn primary" href="${FACTORS}">I've saved them</a></p></section>`,
-    },
-  )
+  })
 }

@@ -11,12 +11,12 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { TARGETS } from '../../projects/env/schema.ts'
 import type { SharedVariable } from '../../projects/shared-env/schema.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, findAccountOfPath } from '../frame.ts'
 import {
   canChangeVariable,
   canReadVariable,
@@ -112,12 +112,9 @@ export const sharedVariableFormScreens: readonly Screen[] = [
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const projects = await projectsToChoose(ctx, account)
-  return consolePage(
-    ctx,
-    { account, tab: 'variables' },
-    {
-      title: 'Add shared variable',
-      body: html`<div class="head"><h1>Add shared variable</h1></div>
+  return accountPage(ctx, account, 'variables', {
+    title: 'Add shared variable',
+    body: html`<div class="head"><h1>Add shared variable</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
@@ -125,8 +122,7 @@ ${sharedFields(undefined, writableChoices(account, []), error)}
 ${projectBoxes(projects, [], error, PROJECTS_HINT)}
 <p class="line"><button class="btn primary">Add shared variable</button><a class="btn" href="${sharedPath(account)}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 /** Reads the variable from the list, without its value, so no secret read is logged. Refuses: not_found 404, missing_permission 403. */
@@ -139,13 +135,10 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
   const projects = await projectsToChoose(ctx, account)
   const { id, key, projectId } = variable
   const path = sharedPath(account, id)
-  return consolePage(
-    ctx,
-    { account, tab: 'variables' },
-    {
-      title: key,
-      within: [],
-      body: html`<div class="head"><h1><code>${key}</code></h1>${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a>`}</div>
+  return accountPage(ctx, account, 'variables', {
+    title: key,
+    within: [],
+    body: html`<div class="head"><h1><code>${key}</code></h1>${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a>`}</div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(
@@ -161,17 +154,16 @@ ${dangerCard(
   html`Future deployments of its projects won't have <code>${key}</code>. Its value is erased now.`,
   confirmedButton(ctx, `${path}/delete`, 'Delete shared variable', { label: `Delete shared variable ${key}` }),
 )}`,
-    },
-  )
+  })
 }
 
 /** The fields of a variable of a project that shared ones have too. */
 function sharedFields(one: SharedVariable | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
   const isSecret = one?.type === 'sensitive'
   const types = READER_CHOICES.filter(([type]) => type === 'sensitive' || (type === 'encrypted' && !isSecret))
-  return html`${field('key', 'Key', { value: one?.key, required: true, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { error, ...(one && { hint: 'Leave empty to keep the current value.' }) })}
+  return html`${field('key', 'Key', { value: one?.key, required: true, error, attributes: PLAIN_TEXT })}
+${textAreaField('value', 'Value', { error, hint: one && 'Leave empty to keep the current value.' })}
 ${environmentsField(choices, one?.target ?? TARGETS, error)}
-${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', error, ...(isSecret && { hint: 'A write-only variable cannot be made readable.' }) })}
+${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', error, hint: isSecret ? 'A write-only variable cannot be made readable.' : undefined })}
 ${field('comment', 'Comment', { value: one?.comment, error })}`
 }

@@ -1,6 +1,5 @@
 /** The variables that projects of an account share. docs/shared-variables.md. */
 import type { Static } from 'typebox'
-import { note } from '../../platform/pages/face/notes.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
@@ -8,8 +7,14 @@ import { Type } from '../../platform/schema/builder.ts'
 import type { SharedList, SharedVariable } from '../../projects/shared-env/schema.ts'
 import { copyButton, searchForm } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
-import { canChangeVariable, canReadVariable, environmentsLabel } from '../project/variables/environments.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath, projectPath } from '../frame.ts'
+import {
+  canChangeVariable,
+  canReadVariable,
+  compareKeys,
+  environmentsLabel,
+} from '../project/variables/environments.ts'
+import { hiddenValueNote } from '../project/variables/values.ts'
 import { relativeTime } from '../time.ts'
 import { type Project, projectsToChoose } from '../webhooks/webhook-form.ts'
 
@@ -52,7 +57,7 @@ export async function listSharedVariables(
   query: { search?: string; ids?: string } = {},
 ): Promise<Listed[]> {
   const { data } = await ctx.callRoute<Static<typeof SharedList>>('listSharedEnvVariable', { account, query })
-  return data.sort((a, b) => Number(a.key > b.key) - Number(a.key < b.key))
+  return data.sort(compareKeys)
 }
 
 async function showSharedVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Search>>) {
@@ -61,16 +66,12 @@ async function showSharedVariables(ctx: ConsoleCtx, { params, query }: ScreenInp
   const variables = await listSharedVariables(ctx, account, { ...(search && { search }) })
   const projects = variables.length > 0 ? await projectsToChoose(ctx, account) : []
   const path = sharedPath(account)
-  return consolePage(
-    ctx,
-    { account, tab: 'variables' },
-    {
-      title: TITLE,
-      body: html`<div class="head"><h1>${TITLE}</h1>${canInAccount(account, 'env:write') && html`<a class="btn primary" href="${path}/new">Add shared variable</a>`}</div>
+  return accountPage(ctx, account, 'variables', {
+    title: TITLE,
+    body: html`<div class="head"><h1>${TITLE}</h1>${canInAccount(account, 'env:write') && html`<a class="btn primary" href="${path}/new">Add shared variable</a>`}</div>
 ${(search !== undefined || variables.length > 0) && searchForm(path, 'Search shared variables by key', 'Key', search)}
 ${variables.length > 0 ? table(ctx, account, variables, projects) : nothing(search)}`,
-    },
-  )
+  })
 }
 
 function nothing(search: string | undefined): Html {
@@ -120,25 +121,17 @@ async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const variable = await ctx.callRoute<SharedVariable>('getSharedEnvVar', { account, params: { id: params.id! } })
   const projects = await projectsToChoose(ctx, account)
-  return consolePage(
-    ctx,
-    { account, tab: 'variables' },
-    {
-      title: variable.key,
-      within: [],
-      body: html`<div class="head"><h1><code>${variable.key}</code></h1></div>
+  return accountPage(ctx, account, 'variables', {
+    title: variable.key,
+    within: [],
+    body: html`<div class="head"><h1><code>${variable.key}</code></h1></div>
 <section class="card in stack"><h2>Value</h2>${value(account, variable)}<p>${environmentsLabel(variable, [])}</p><p>${projectsLabel(account, projects, variable)}</p></section>
 <p class="line">${canChangeVariable(account, variable) && html`<a href="${sharedPath(account, `${variable.id}/edit`)}">Edit</a> `}<a href="${sharedPath(account)}">All shared variables</a></p>`,
-    },
-  )
+  })
 }
 
 function value(account: OwnAccount, { decrypted, type, value }: SharedVariable): Html {
-  if (!decrypted)
-    return note(
-      'info',
-      html`${type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}`,
-    )
+  if (!decrypted) return hiddenValueNote(type)
   return html`<div class="code"><pre id="value">
 ${value}</pre>${copyButton('value')}</div>
 <p class="soft small">This view was recorded in the <a href="${accountPath(account, 'activity')}">activity log</a>.</p>`

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../platform/schema/builder.ts'
 import { filterForm, paginationLinks } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, findAccountOfPath } from '../frame.ts'
 import { auditMessage } from '../names/audit-messages.ts'
 import { type AuditTarget, findAuditTargets, targetLink, targetPathIn } from '../names/audit-targets.ts'
 import { relativeTime } from '../time.ts'
@@ -53,17 +53,13 @@ async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const path = accountPath(account, 'activity')
   const pairs = Object.entries(filter).filter((pair): pair is [string, string] => pair[1] !== undefined)
   const search = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
-  return consolePage(
-    ctx,
-    { account, tab: 'activity' },
-    {
-      title: 'Activity',
-      body: html`<div class="head"><h1>Activity</h1><a class="btn" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
+  return accountPage(ctx, account, 'activity', {
+    title: 'Activity',
+    body: html`<div class="head"><h1>Activity</h1><a class="btn" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
 ${filters(path, query, entries)}
 ${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
 ${paginationLinks(path, { ...filter, until }, pagination.next)}`,
-    },
-  )
+  })
 }
 
 function filterOf({ until, actorId, type }: Static<typeof Filter>) {

@@ -16,11 +16,11 @@ import {
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice, formErrorOf } from '../action.ts'
+import { action, field, formErrorNotice, formErrorOf, PLAIN_TEXT } from '../action.ts'
 import { copyButton, sentenceCase } from '../controls.ts'
 import { select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, findAccountOfPath } from '../frame.ts'
 import { createdWithoutLink, linkOrRefusal, newUserPath, passwordLink, usernameFor } from '../names/new-user.ts'
 import { operatorPath } from '../operator/frame.ts'
 
@@ -64,12 +64,9 @@ async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, error?:
   const account = await findAccountOfPath(ctx, params)
   const { isOperator } = ctx.user
   const hint = isOperator ? 'Without an account, they get one.' : "They don't need an account yet."
-  return consolePage(
-    ctx,
-    { account, tab: 'members' },
-    {
-      title: 'Invite member',
-      body: html`<div class="head"><h1>Invite member</h1></div>
+  return accountPage(ctx, account, 'members', {
+    title: 'Invite member',
+    body: html`<div class="head"><h1>Invite member</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
@@ -78,30 +75,24 @@ ${select('role', 'Role', ROLE_CHOICES, { error, value: 'MEMBER' })}
 ${isOperator && usernameField({ error, hint: 'For a new user. Empty: the part of the email before the @.' })}
 <p class="line"><button class="btn primary">Invite</button><a class="btn" href="${accountPath(account, 'members')}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 function usernameField(options: { error?: FormError | undefined; hint: string; value?: string }): Html {
-  const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return field('username', 'Username', { ...options, attributes })
+  return field('username', 'Username', { ...options, attributes: PLAIN_TEXT })
 }
 
 async function showInvited(ctx: ConsoleCtx, invited: Invited, { params, form }: Input): Promise<Page> {
   const account = await findAccountOfPath(ctx, params)
   const { email, role, username } = invited
   const next = username === '' ? await accountPart(ctx, invited, form, account.slug) : invitationLink(invited)
-  return consolePage(
-    ctx,
-    { account, tab: 'members' },
-    {
-      title: 'Invited',
-      body: html`<div class="head"><h1>${email} is invited</h1></div>
+  return accountPage(ctx, account, 'members', {
+    title: 'Invited',
+    body: html`<div class="head"><h1>${email} is invited</h1></div>
 <section class="card in stack"><p>They join as <strong>${sentenceCase(role)}</strong> when they accept. Expires in 14 days.</p>
 ${next}</section>
 <p><a class="btn primary" href="${accountPath(account, 'members')}">Back to members</a></p>`,
-    },
-  )
+  })
 }
 
 function invitationLink({ inviteUrl }: Invited): Html {

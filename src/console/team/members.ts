@@ -16,7 +16,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, dangerCard, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { newUserPath } from '../names/new-user.ts'
 import { secondFactorState } from '../second-factors/state.ts'
 import { relativeTime } from '../time.ts'
@@ -113,20 +113,16 @@ async function showMembers(
   const isOwner = canInAccount(account, 'member:write')
   const present = members.filter(({ confirmed }) => confirmed)
   const invited = members.filter(({ confirmed }) => !confirmed)
-  return consolePage(
-    ctx,
-    { account, tab: 'members' },
-    {
-      title: 'Members',
-      body: html`<div class="head"><h1>Members</h1>${isOwner && html`<a class="btn primary" href="${path}/invite">Invite member</a>`}</div>
+  return accountPage(ctx, account, 'members', {
+    title: 'Members',
+    body: html`<div class="head"><h1>Members</h1>${isOwner && html`<a class="btn primary" href="${path}/invite">Invite member</a>`}</div>
 ${formErrorNotice(error)}
 ${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">No members match.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They join when they accept. Invitations expire after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${paginationLinks(path, query, pagination.next)}
 ${dangerCard('Leave team', 'You lose access at once. Your tokens for this team are revoked. Your installations are disabled until an owner of the team becomes their owner.', confirmedButton(ctx, `${path}/${ctx.user.userId}/leave`, 'Leave team'))}`,
-    },
-  )
+  })
 }
 
 function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[], isOwner: boolean): Html {

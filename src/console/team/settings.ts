@@ -12,12 +12,12 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
 const NEW = '/console/teams/new'
@@ -32,7 +32,7 @@ const Settings = Type.Object({
 })
 const NewTeam = Type.Object({ name: Type.Optional(Type.String()), slug: Type.String() })
 const SLUG_HINT = 'Lowercase letters, digits, ".", "_" and "-", up to 48 characters. It is used in URLs and API calls.'
-const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"`
+const SLUG_INPUT = html`${PLAIN_TEXT} maxlength="48"`
 
 export const teamSettingsScreens: readonly Screen[] = [
   consoleScreen({ method: 'GET', path: SETTINGS, name: 'consoleTeamSettings', calls: ['getTeam'], run: showSettings }),
@@ -76,18 +76,14 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, error
   const account = await findAccountOfPath(ctx, params)
   const team = await ctx.callRoute<Static<typeof Team>>('getTeam', { account, params: { idOrSlug: params.slug! } })
   const isOwner = canInAccount(account, 'team:write')
-  return consolePage(
-    ctx,
-    { account, tab: 'settings' },
-    {
-      title: 'Settings',
-      body: html`<div class="head"><h1>Team settings</h1></div>
+  return accountPage(ctx, account, 'settings', {
+    title: 'Settings',
+    body: html`<div class="head"><h1>Team settings</h1></div>
 ${formErrorNotice(error)}
 ${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
 ${isOwner ? settingsForm(ctx, url, team, await lockedOut(ctx, team), error) : facts(team)}
 <section class="card in stack">${cardTitle('Team')}<dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
-    },
-  )
+  })
 }
 
 /** Members without a second factor, by name: those whom the requirement locks out. */
@@ -125,7 +121,7 @@ ${editFields(
   (
     error,
   ) => html`${field('name', 'Name', { required: true, error, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, error, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: PLAIN })}
+${field('slug', 'Slug', { required: true, error, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: SLUG_INPUT })}
 ${textAreaField('description', 'Description', { error, value: team.description ?? '' })}
 ${select(
   'sensitive',
@@ -143,7 +139,7 @@ ${select(
     ['off', 'Optional'],
     ['on', 'Required. Members without one lose access, in the browser and by token'],
   ],
-  { error, value: team.requireSecondFactor ? 'on' : 'off', ...(hint !== undefined && { hint }) },
+  { error, value: team.requireSecondFactor ? 'on' : 'off', hint },
 )}`,
 )}
 <p class="line"><button class="btn primary">Save</button></p>
@@ -166,7 +162,7 @@ ${formErrorNotice(error)}
 ${csrfFields(ctx)}
 <p>A team has its own projects, and members with roles. You become its owner.</p>
 ${field('name', 'Name', { error, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, error, hint: SLUG_HINT, attributes: PLAIN })}
+${field('slug', 'Slug', { required: true, error, hint: SLUG_HINT, attributes: SLUG_INPUT })}
 <p class="line"><button class="btn primary">Create team</button><a class="btn" href="/console">Cancel</a></p>
 </form>`,
   })

@@ -19,7 +19,7 @@ import { cardTitle } from '../controls.ts'
 import { changedBody, editFields, withInitialValues } from '../edit-form.ts'
 import { type Choice, copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { consolePage, personPath } from '../frame.ts'
+import { personPage, personPath } from '../frame.ts'
 
 const PROFILE = personPath()
 const EMAIL = personPath('email')
@@ -135,12 +135,9 @@ async function showProfile(ctx: UserPageCtx, error?: FormError) {
   const { userId } = ctx.user
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   const ofEmail = error !== undefined && 'email' in error.typed
-  return consolePage(
-    ctx,
-    { person: true, tab: '' },
-    {
-      title: 'Profile',
-      body: html`<div class="head"><h1>Your account</h1></div>
+  return personPage(ctx, '', {
+    title: 'Profile',
+    body: html`<div class="head"><h1>Your account</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${PROFILE}">
 ${cardTitle('Profile', 'Other members see your name.')}
@@ -165,8 +162,7 @@ ${csrfFields(ctx)}${select('theme', 'Theme', THEMES, { value: ctx.theme ?? 'syst
 ${timeZoneForm(ctx)}
 <section class="card in stack">${cardTitle('Account')}<dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
 <p><a href="/invitations">Team invitations</a></p></section>`,
-    },
-  )
+  })
 }
 
 function timeZoneForm(ctx: UserPageCtx) {
@@ -186,16 +182,12 @@ ${field('email', 'New email', { type: 'email', required: true, error, hint: 'Rec
 
 async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, error?: FormError) {
   const { email } = await findEmailChange(ctx, query.link ?? '')
-  return consolePage(
-    ctx,
-    { person: true, tab: '' },
-    {
-      title: 'Change your email',
-      body: html`<div class="head"><h1>Change your email</h1></div>
+  return personPage(ctx, '', {
+    title: 'Change your email',
+    body: html`<div class="head"><h1>Change your email</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${csrfFields(ctx)}
 <p>Your email will be <strong>${email}</strong>. You sign in with it, and Berth sends email to it.</p>
 <p class="line"><button class="btn primary">Change email</button><a class="btn" href="${PROFILE}">Not now</a></p></form>`,
-    },
-  )
+  })
 }

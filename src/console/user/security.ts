@@ -16,7 +16,7 @@ import { field, formErrorNotice, formErrorOf } from '../action.ts'
 import { button, cardTitle } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { consolePage, personPath } from '../frame.ts'
+import { personPage, personPath } from '../frame.ts'
 import { browserName } from '../names/browsers.ts'
 import { relativeTime } from '../time.ts'
 
@@ -84,12 +84,9 @@ async function showSecurity(ctx: UserPageCtx, error?: FormError) {
   const sessions = await listSessionsOf(ctx, userId)
   const identity = await identityOf(ctx, userId)
   const longest = html` autocomplete="new-password" maxlength="${MAX_PASSWORD_LENGTH * 4}"`
-  return consolePage(
-    ctx,
-    { person: true, tab: 'security' },
-    {
-      title: 'Password and sessions',
-      body: html`<div class="head"><h1>Password and sessions</h1></div>
+  return personPage(ctx, 'security', {
+    title: 'Password and sessions',
+    body: html`<div class="head"><h1>Password and sessions</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${SECURITY}/password">
 ${csrfFields(ctx)}
@@ -109,8 +106,7 @@ ${
 <p class="soft">Browsers in which you are signed in. Sessions expire ${ctx.deps.config.sessions.lastMs / 86_400_000} days after sign-in. Operator sessions also expire after ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours without use.</p>
 ${sessionTable(ctx, sessions)}
 ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign out everywhere else', { look: '' })}`,
-    },
-  )
+  })
 }
 
 function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {

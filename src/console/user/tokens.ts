@@ -12,11 +12,11 @@ import {
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, formErrorNotice } from '../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { button, heading, oneTimeSecret, paginationLinks, shellCommand } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, radios, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, consolePage, findAccountOfPath, personPath } from '../frame.ts'
+import { accountPage, accountPath, findAccountOfPath, personPage, personPath } from '../frame.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 
@@ -125,17 +125,13 @@ async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
   const { tokens, pagination } = await ctx.callRoute<Static<typeof UserTokenList>>('listAuthTokens', {
     query: { limit: String(PAGE), until: query.until },
   })
-  return consolePage(
-    ctx,
-    { person: true, tab: 'tokens' },
-    {
-      title: 'Tokens',
-      body: html`<div class="head"><h1>Tokens</h1><a class="btn primary" href="${LIST}/new">New token</a></div>
+  return personPage(ctx, 'tokens', {
+    title: 'Tokens',
+    body: html`<div class="head"><h1>Tokens</h1><a class="btn primary" href="${LIST}/new">New token</a></div>
 ${formErrorNotice(error)}
 ${tokens.length === 0 ? nothing() : table(ctx, tokens, await accountsOf(ctx))}
 ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
-    },
-  )
+  })
 }
 
 /** Tokens of the user with access to this account. */
@@ -146,17 +142,13 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
     query: { limit: String(LOOKED_THROUGH), until: query.until },
   })
   const here = tokens.filter(({ teamId }) => teamId === undefined || teamId === account.id)
-  return consolePage(
-    ctx,
-    { account, tab: 'tokens' },
-    {
-      title: 'Tokens',
-      body: html`${heading('Your tokens', html`<a class="btn primary" href="${LIST}/new?account=${account.id}">New token</a>`)}
+  return accountPage(ctx, account, 'tokens', {
+    title: 'Tokens',
+    body: html`${heading('Your tokens', html`<a class="btn primary" href="${LIST}/new?account=${account.id}">New token</a>`)}
 <p class="soft">Your tokens with access to <strong>${account.slug}</strong>. Only you can see them. <a href="${LIST}">All your tokens</a></p>
 ${here.length === 0 ? nothing(pagination.next !== null) : table(ctx, here, [account])}
 ${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
-    },
-  )
+  })
 }
 
 /** `hasOlder`: tokens of other accounts fill this page. */
@@ -189,12 +181,9 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
     ['', 'All your accounts'] as const,
     ...accounts.map((account) => [account.id, `${nameOf(account)} only`] as const),
   ]
-  return consolePage(
-    ctx,
-    { person: true, tab: 'tokens' },
-    {
-      title: 'New token',
-      body: html`<div class="head"><h1>New token</h1></div>
+  return personPage(ctx, 'tokens', {
+    title: 'New token',
+    body: html`<div class="head"><h1>New token</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${LIST}/new" data-turbo="false">
 ${csrfFields(ctx)}
@@ -206,31 +195,26 @@ ${fieldRow(
     attributes: html` maxlength="100" autocomplete="off"`,
   }),
   select('days', 'Expires', DAYS, { error, value: '90' }),
-  select('account', 'Account', choices, { error, ...(query.account !== undefined && { value: query.account }) }),
+  select('account', 'Account', choices, { error, value: query.account }),
   field('project', 'Only one project', {
     error,
     hint: 'Name or ID. Leave empty for all projects.',
-    attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`,
+    attributes: html` maxlength="100"${PLAIN_TEXT}`,
   }),
 )}
 ${radios('may', 'Access', MAY, { error, value: 'chosen' })}
 <div class="levels">${scopeLevels('Permissions', [], error, tokenScopeDescription)}</div>
 <p class="line"><button class="btn primary">Create token</button><a class="btn" href="${LIST}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof CreatedUserToken>) {
-  return consolePage(
-    ctx,
-    { person: true, tab: 'tokens' },
-    {
-      title: 'Token created',
-      body: html`<div class="head"><h1>Token created</h1></div>
+  return personPage(ctx, 'tokens', {
+    title: 'Token created',
+    body: html`<div class="head"><h1>Token created</h1></div>
 ${oneTimeSecret(token.name, bearerToken)}
 <section class="card in stack"><h2>Try it</h2>${shellCommand(`curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user`)}</section>
 <p><a class="btn primary" href="${LIST}">Back to tokens</a></p>`,
-    },
-  )
+  })
 }

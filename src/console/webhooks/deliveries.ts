@@ -10,12 +10,11 @@ import {
   type ScreenInput,
   type UserPageCtx,
 } from '../../platform/pages/screen.ts'
-import { Refusal } from '../../platform/refusals/refusal.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath, unlessGone } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
@@ -57,18 +56,13 @@ export function statusForm(path: string, chosen: string | undefined): Html {
 /** `isNarrowed`: only some of the deliveries were read, by status or by age. */
 type DeliveryOptions = {
   linkOf?: (one: Delivery) => string
-  actOf?: (one: Delivery) => Html | undefined
+  actOf?: ((one: Delivery) => Html | undefined) | undefined
   isNarrowed: boolean
 }
 
 /** Reads a webhook of the account. Undefined for the webhook of an app, whose settings are on the page of the app. */
-export async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
-  try {
-    return await ctx.callRoute<Webhook>('getWebhook', { account, params: { id } })
-  } catch (error) {
-    if (error instanceof Refusal && error.key === 'not_found') return undefined
-    throw error
-  }
+export function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
+  return unlessGone(ctx.callRoute<Webhook>('getWebhook', { account, params: { id } }))
 }
 
 /** Returns whether the role can change a webhook and resend to it. Undefined: that of an app. */
@@ -108,7 +102,7 @@ export const DELIVERY_STATES = {
 /** Renders the status of a delivery. */
 export function deliveryState({ status }: Pick<Delivery, 'status'>): Html {
   const [look, word] = DELIVERY_STATES[status]
-  return html`${state(look, word)}`
+  return state(look, word)
 }
 
 function lastAnswer({ attempts }: Delivery): string {
@@ -126,12 +120,8 @@ function sendDescription({ status, dueAt }: Delivery): string | undefined {
 /** Renders the button that sends or resends a delivery; undefined if it is on hold or in flight. */
 export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
   const words = sendDescription(delivery)
-  return words === undefined
-    ? undefined
-    : button(ctx, path, words, {
-        label: `${words}: ${delivery.type} ${delivery.id}`,
-        ...(look !== undefined && { look }),
-      })
+  if (words === undefined) return undefined
+  return button(ctx, path, words, { label: `${words}: ${delivery.type} ${delivery.id}`, look })
 }
 
 async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
@@ -142,13 +132,10 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
   const writes = canManageWebhook(account, endpoint)
   const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
   const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
-  return consolePage(
-    ctx,
-    { account, tab: endpoint === undefined ? 'apps' : 'webhooks' },
-    {
-      title: one.type,
-      within: [['Webhook', webhook]],
-      body: html`<div class="head"><h1>${one.type}</h1>${writes && sendButton(ctx, `${path}/replay`, one, '')}</div>
+  return accountPage(ctx, account, endpoint === undefined ? 'apps' : 'webhooks', {
+    title: one.type,
+    within: [['Webhook', webhook]],
+    body: html`<div class="head"><h1>${one.type}</h1>${writes && sendButton(ctx, `${path}/replay`, one, '')}</div>
 ${formErrorNotice(error)}
 ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 <section class="card in stack"><h2>Delivery</h2><dl class="facts">
@@ -159,8 +146,7 @@ ${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
 </dl></section>
 ${requestOf(writes, one)}
 ${attemptsOf(one, ctx)}`,
-    },
-  )
+  })
 }
 
 /** Undefined before the first attempt. */

@@ -9,7 +9,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { deliveryTable, sendButton, statusForm } from './deliveries.ts'
 import { drainPath, drainState } from './drains.ts'
@@ -86,22 +86,18 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
     delivery.status === 'pending'
       ? sendButton(ctx, `${path}/deliveries/${encodeURIComponent(delivery.id)}/replay`, delivery)
       : undefined
-  return consolePage(
-    ctx,
-    { account, tab: 'drains' },
-    {
-      title: one.name,
-      within: [],
-      body: html`<div class="head"><h1>${one.name}</h1></div>
+  return accountPage(ctx, account, 'drains', {
+    title: one.name,
+    within: [],
+    body: html`<div class="head"><h1>${one.name}</h1></div>
 ${formErrorNotice(error)}
 ${factsOf(ctx, account, one)}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
-${deliveryTable(deliveries, ctx.now, { ...(writes && { actOf: send }), isNarrowed: [query.status, query.until].some(Boolean) })}
+${deliveryTable(deliveries, ctx.now, { actOf: writes ? send : undefined, isNarrowed: [query.status, query.until].some(Boolean) })}
 ${paginationLinks(path, query, pagination.next)}
 ${writes && dangerCard('Remove log drain', 'It receives no more log lines. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove log drain'))}`,
-    },
-  )
+  })
 }
 
 function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {

@@ -17,7 +17,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { oneTimeSecret } from '../controls.ts'
 import { type Choice, checkboxesField, dataTable, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { projectBoxes, projectsToChoose } from './webhook-form.ts'
 import { projectCount } from './webhooks.ts'
@@ -118,15 +118,11 @@ function deliveryOf({ url, format, headers = '' }: Form) {
 async function showDrains(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const { drains } = await ctx.callRoute<Static<typeof DrainList>>('getDrains', { account })
-  return consolePage(
-    ctx,
-    { account, tab: 'drains' },
-    {
-      title: 'Log drains',
-      body: html`<div class="head"><h1>Log drains</h1>${canInAccount(account, 'drain:write') && html`<a class="btn primary" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
+  return accountPage(ctx, account, 'drains', {
+    title: 'Log drains',
+    body: html`<div class="head"><h1>Log drains</h1>${canInAccount(account, 'drain:write') && html`<a class="btn primary" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
 ${drains.length === 0 ? nothing() : table(account, drains, ctx.now)}`,
-    },
-  )
+  })
 }
 
 function nothing(): Html {
@@ -164,12 +160,9 @@ async function showNewDrain(
   const shown =
     error ?? (tested && { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} })
   const toNew = accountPath(account, 'drains/new')
-  return consolePage(
-    ctx,
-    { account, tab: 'drains' },
-    {
-      title: 'New log drain',
-      body: html`<div class="head"><h1>New log drain</h1></div>
+  return accountPage(ctx, account, 'drains', {
+    title: 'New log drain',
+    body: html`<div class="head"><h1>New log drain</h1></div>
 ${formErrorNotice(error)}
 ${tested && testNotice(tested)}
 <form class="card in stack form" method="post" action="${toNew}" data-turbo="false">
@@ -193,8 +186,7 @@ ${checkboxesField(
 ${projectBoxes(await projectsToChoose(ctx, account), [], shown)}
 <p class="line"><button class="btn primary">Create log drain</button><button class="btn" formaction="${accountPath(account, 'drains/new/test')}">Send a test line</button><a class="btn" href="${accountPath(account, 'drains')}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 function testNotice({ status, error }: Static<typeof DrainTestResult>): Html {
@@ -205,15 +197,11 @@ function testNotice({ status, error }: Static<typeof DrainTestResult>): Html {
 
 async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: 'drains' },
-    {
-      title: 'Log drain created',
-      body: html`<div class="head"><h1>Log drain created</h1></div>
+  return accountPage(ctx, account, 'drains', {
+    title: 'Log drain created',
+    body: html`<div class="head"><h1>Log drain created</h1></div>
 ${made.delivery.secret !== undefined && oneTimeSecret('Secret', made.delivery.secret)}
 <p class="soft">Signs each request in the header <code>x-vercel-signature</code>.</p>
 <p><a class="btn primary" href="${drainPath(account, made.id)}">Go to log drain</a></p>`,
-    },
-  )
+  })
 }

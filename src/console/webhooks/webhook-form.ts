@@ -11,7 +11,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { editFields } from '../edit-form.ts'
 import { checkboxesField, groupedCheckboxesField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, findAccountOfPath } from '../frame.ts'
 
 const EDIT = '/console/t/:slug/webhooks/:id/edit'
 /** Most projects to choose from, the newest. */
@@ -111,11 +111,7 @@ export function projectBoxes(
     ...chosen.filter((id) => !listed.has(id)).map((id) => [id, id] as const),
   ]
   if (choices.length === 0) return undefined
-  return checkboxesField('projectIds', 'Projects', choices, {
-    chosen,
-    error,
-    hint,
-  })
+  return checkboxesField('projectIds', 'Projects', choices, { chosen, error, hint })
 }
 
 async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
@@ -123,19 +119,15 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
   const one = await ctx.callRoute<Webhook>('getWebhook', { account, params: { id: params.id! } })
   const projects = await projectsToChoose(ctx, account)
   const path = webhookPath(account, one.id)
-  return consolePage(
-    ctx,
-    { account, tab: 'webhooks' },
-    {
-      title: 'Edit webhook',
-      within: [['Webhook', path]],
-      body: html`<div class="head"><h1>Edit webhook</h1></div>
+  return accountPage(ctx, account, 'webhooks', {
+    title: 'Edit webhook',
+    within: [['Webhook', path]],
+    body: html`<div class="head"><h1>Edit webhook</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${editFields(ctx, error, (error) => webhookFields(projects, error, one))}
 <p class="soft small">The secret stays. Pending deliveries go to the new URL.</p>
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${path}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }

@@ -23,7 +23,7 @@ import { action, field, formErrorNotice } from '../action.ts'
 import { button, cardTitle, confirmedButton, countOf, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { canManageWebhook, deliveryTable, endpointOf, prettyJson, sendButton, statusForm } from './deliveries.ts'
 import { webhookPath } from './webhook-form.ts'
@@ -127,27 +127,21 @@ async function showWebhook(
   const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
   const writes = canManageWebhook(account, one)
   const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
-  const actOf = writes && {
-    actOf: (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery),
-  }
+  const send = (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery)
   const isNarrowed = [query.status, query.until].some(Boolean)
-  return consolePage(
-    ctx,
-    { account, tab: one === undefined ? 'apps' : 'webhooks' },
-    {
-      title,
-      within: [],
-      body: html`<div class="head"><h1>${title}</h1>${one && writes && one.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
+  return accountPage(ctx, account, one === undefined ? 'apps' : 'webhooks', {
+    title,
+    within: [],
+    body: html`<div class="head"><h1>${title}</h1>${one && writes && one.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(error)}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
-${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf, isNarrowed })}
+${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), actOf: writes ? send : undefined, isNarrowed })}
 ${paginationLinks(path, query, pagination.next)}
 ${writes && rangeForm(ctx, path, error)}
 ${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
-    },
-  )
+  })
 }
 
 function testForm(ctx: ConsoleCtx, path: string): Html {
@@ -208,17 +202,13 @@ async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>,
   const account = await findAccountOfPath(ctx, params)
   const { arrived, statusCode, error, response, durationMs, request } = tested
   const endpoint = await endpointOf(ctx, account, params.id!)
-  return consolePage(
-    ctx,
-    { account, tab: endpoint === undefined ? 'apps' : 'webhooks' },
-    {
-      title: 'Test event',
-      within: [['Webhook', webhookPath(account, params.id!)]],
-      body: html`<div class="head"><h1>Test event</h1></div>
+  return accountPage(ctx, account, endpoint === undefined ? 'apps' : 'webhooks', {
+    title: 'Test event',
+    within: [['Webhook', webhookPath(account, params.id!)]],
+    body: html`<div class="head"><h1>Test event</h1></div>
 ${note(arrived ? 'good' : 'bad', arrived ? `Delivered: the endpoint returned ${statusCode} after ${durationMs} ms.` : `Not delivered: ${error ?? `the endpoint returned ${statusCode}`}.`, { role: 'status' })}
 <section class="card in stack"><h2>Request</h2><pre>${prettyJson(request)}</pre></section>
 ${response !== null && html`<section class="card in stack"><h2>Response</h2><pre>${response}</pre></section>`}
 <p><a class="btn primary" href="${webhookPath(account, params.id!)}">Back to webhook</a></p>`,
-    },
-  )
+  })
 }

@@ -14,7 +14,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { countOf, oneTimeSecret } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { eventsOf, projectsOf, projectsToChoose, WebhookFields, webhookFields, webhookPath } from './webhook-form.ts'
 
@@ -56,15 +56,11 @@ export function endpointState(
 async function showWebhooks(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const webhooks = await ctx.callRoute<Webhook[]>('getWebhooks', { account })
-  return consolePage(
-    ctx,
-    { account, tab: 'webhooks' },
-    {
-      title: 'Webhooks',
-      body: html`<div class="head"><h1>Webhooks</h1>${canInAccount(account, 'webhook:write') && html`<a class="btn primary" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
+  return accountPage(ctx, account, 'webhooks', {
+    title: 'Webhooks',
+    body: html`<div class="head"><h1>Webhooks</h1>${canInAccount(account, 'webhook:write') && html`<a class="btn primary" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
 ${webhooks.length === 0 ? nothing() : table(account, webhooks, ctx.now)}`,
-    },
-  )
+  })
 }
 
 function nothing(): Html {
@@ -92,33 +88,25 @@ export function projectCount({ projectIds }: { projectIds?: readonly string[] })
 
 async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: 'webhooks' },
-    {
-      title: 'New webhook',
-      body: html`<div class="head"><h1>New webhook</h1></div>
+  return accountPage(ctx, account, 'webhooks', {
+    title: 'New webhook',
+    body: html`<div class="head"><h1>New webhook</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${webhookFields(await projectsToChoose(ctx, account), error)}
 <p class="line"><button class="btn primary">Create webhook</button><a class="btn" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedWebhook>, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  return consolePage(
-    ctx,
-    { account, tab: 'webhooks' },
-    {
-      title: 'Webhook created',
-      body: html`<div class="head"><h1>Webhook created</h1></div>
+  return accountPage(ctx, account, 'webhooks', {
+    title: 'Webhook created',
+    body: html`<div class="head"><h1>Webhook created</h1></div>
 ${oneTimeSecret('Secret', made.secret)}
 <p class="soft">Verify each event with it. <a href="/docs?search=webhooks">Learn how</a></p>
 <p><a class="btn primary" href="${webhookPath(account, made.id)}">Go to webhook</a></p>`,
-    },
-  )
+  })
 }

@@ -1,5 +1,6 @@
 /** Reads an untrusted archive (`tar.gz`: ustar, pax, GNU long names); checks limits before unpacking. docs/deploying-sites.md: Archives. */
 import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import type { Pieces } from '../../platform/files/file-store.ts'
 import { pathError } from '../outputs/paths.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type Blocks, openBlocks } from './blocks.ts'
@@ -17,7 +18,7 @@ export type ArchiveEntry = {
   kind: Kind
   mode: number
   size: number
-  body: AsyncIterable<Buffer>
+  body: Pieces
   target?: string
 }
 
@@ -30,7 +31,7 @@ export async function* readArchive(packed: AsyncIterable<Buffer>): AsyncGenerato
       const entry = entryOf(header, budget)
       const end = blocks.at() + header.size + paddingOf(header.size)
       if (entry !== undefined)
-        yield { ...entry, body: entry.target === undefined ? blocks.pieces(header.size) : one(entry.target) }
+        yield { ...entry, body: entry.target === undefined ? blocks.pieces(header.size) : [Buffer.from(entry.target)] }
       for await (const _ of blocks.pieces(end - blocks.at())) await pauseWhenBusy()
     }
     await readEnd(blocks)
@@ -87,10 +88,6 @@ function targetError(target: string): string | undefined {
   if (target.includes('\0')) return 'is a link with a NUL in its target. Pack it again.'
   if (target.length <= OUTPUT_LIMITS.path) return undefined
   return `is a link to a path of more than ${OUTPUT_LIMITS.path} characters. Shorten it.`
-}
-
-async function* one(text: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(text)
 }
 
 const ZEROS = Buffer.alloc(64 * 1024)

@@ -9,7 +9,7 @@ type Read = (bytes: Buffer, at: number) => Extended
 
 /** TABLE flags of extended headers for the next entry or all later ones → their readers. */
 const READERS: Readonly<Record<string, Read>> = {
-  x: (bytes, at) => readRecords(bytes, at),
+  x: readRecords,
   g: readGlobalRecords,
   L: (bytes, at) => ({ name: longName(bytes, at) }),
   K: (bytes, at) => ({ link: longName(bytes, at) }),

@@ -21,7 +21,7 @@ export async function unpackArchive(
   parts: readonly string[],
 ): Promise<UploadEntry[]> {
   const entries: UploadEntry[] = []
-  const small: Kept[] = []
+  const small: ArchiveEntry[] = []
   const keepSmall = async () => {
     entries.push(...(await Promise.all(small.splice(0).map((entry) => keep(store, accountId, entry)))))
   }
@@ -47,20 +47,14 @@ async function* joined(store: FileStore, accountId: string, parts: readonly stri
   }
 }
 
-type Kept = Omit<ArchiveEntry, 'body'> & { body: AsyncIterable<Buffer> | Iterable<Buffer> }
-
 async function keep(
   store: FileStore,
   accountId: string,
-  { path, kind, mode, size, body, target }: Kept,
+  { path, kind, mode, size, body, target }: ArchiveEntry,
 ): Promise<UploadEntry> {
   const announced = { sha1: undefined, size, max: OUTPUT_LIMITS.fileBytes }
-  const { sha256 } = await store.put(accountId, piecesOf(body), announced)
+  const { sha256 } = await store.put(accountId, body, announced)
   return { path, kind, size, mode, digest: sha256, ...(target !== undefined && { target }) }
-}
-
-async function* piecesOf(body: Kept['body']): AsyncGenerator<Buffer> {
-  yield* body
 }
 
 /** An archive lists every directory, an upload only empty ones. */

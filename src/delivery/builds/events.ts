@@ -1,7 +1,7 @@
 /** The log of a build for clients, as flat lines: a list, or a stream that ends with the deployment. docs/building.md: Logs. */
 import type { Static } from 'typebox'
 import type { Ctx, Deps, Input } from '../../context.ts'
-import { stampToMs } from '../../platform/base/clock.ts'
+import { pause, stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
@@ -82,8 +82,7 @@ async function* follow(deps: Deps, id: string, { since = 0 }: Query): AsyncGener
       yield textOf(endOf(row, await countLines(deps, id))!)
       return
     }
-    await pause(LOOK_MS, deps.shutdownSignal)
-    if (deps.shutdownSignal.aborted) return
+    if (!(await pause(LOOK_MS, deps.shutdownSignal))) return
   }
 }
 
@@ -125,18 +124,6 @@ function endOf(row: Row<'deployment'>, serial: number): BuildEvent | undefined {
       ? `Error: ${(message ?? 'The build failed.').replace(/^Error: /, '')}${code === null ? '' : ` (${code})`}`
       : [`The deployment is ${state}.`, message].filter((part) => part !== null).join(' ')
   return eventOf(id, { serial, type, date, text })
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', go)
-      resolve()
-    }
-    const timer = setTimeout(go, ms)
-    signal.addEventListener('abort', go, { once: true })
-  })
 }
 
 export const Builds = Type.Object({

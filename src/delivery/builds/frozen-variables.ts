@@ -93,8 +93,12 @@ function targetOf({ custom_environment_id, target }: Shown): Target {
 function bypassVariables(project: Row<'project'>): FrozenVariable[] {
   const chosen = bypassOf(project).filter(({ isEnvVar }) => isEnvVar)
   return chosen.map(({ hash, sealed }) => ({
-    ...{ key: BYPASS_VARIABLE, type: 'bypass', box: project.id },
-    ...{ id: hash, version: 0, sealed },
+    key: BYPASS_VARIABLE,
+    type: 'bypass',
+    box: project.id,
+    id: hash,
+    version: 0,
+    sealed,
   }))
 }
 

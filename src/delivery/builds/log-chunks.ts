@@ -56,10 +56,7 @@ const MAX_CHUNK_BYTES = 256 * 1024 * 1024
 export async function putChunk({ files }: Deps, accountId: string, lines: readonly LogLine[]): Promise<StoredFile> {
   const texts = await mapInSlices(lines, (line) => `${JSON.stringify(line)}\n`)
   const bytes = await compress(texts.join(''))
-  const one = async function* () {
-    yield bytes
-  }
-  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, max: bytes.length })
+  return files.put(accountId, [bytes], { sha1: undefined, size: bytes.length, max: bytes.length })
 }
 
 /** Reads the lines of a chunk. Throws where its file is missing. */

@@ -41,16 +41,21 @@ export const CronJobs = Type.Object({
 
 async function listCronJobs(ctx: Ctx, project: Row<'project'>): Promise<Static<typeof CronJobs>> {
   const enabled = runsCrons(project)
-  const of = <T extends 'cron_job' | 'cron_run'>(table: T) =>
-    ctx.db
-      .selectFrom(table as 'cron_run')
-      .selectAll()
-      .where('project_id', '=', project.id)
-  const jobs = (await of('cron_job')
-    .orderBy('place' as 'id')
-    .execute()) as unknown as Row<'cron_job'>[]
+  const jobs = await ctx.db
+    .selectFrom('cron_job')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .orderBy('place')
+    .execute()
   const live = jobs.filter(({ deployment_id }) => deployment_id === project.live_deployment_id)
-  const runs = await of('cron_run').orderBy('began_at', 'desc').orderBy('id', 'desc').limit(KEPT_RUNS).execute()
+  const runs = await ctx.db
+    .selectFrom('cron_run')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .orderBy('began_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(KEPT_RUNS)
+    .execute()
   return {
     enabled,
     crons: await mapInSlices(live, ({ path, schedule, deployment_id: deploymentId }) => {

@@ -1,7 +1,7 @@
 /** Stores the output of a request before the transaction. docs/deploying-sites.md: Upload processing. */
 
 import type { Ctx } from '../../context.ts'
-import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -18,7 +18,7 @@ import { missingFiles } from '../uploads/missing.ts'
 import type { FileEntries } from './file-entries.ts'
 import { type FileList, readFileList } from './file-list.ts'
 import { type NewOutput, writeAhead } from './output-rows.ts'
-import { storeSource } from './source.ts'
+import { storeSource, writeArray } from './source.ts'
 import { contentOf, uploadedEntries } from './uploaded-entries.ts'
 
 /** An output, or a source to build, whose files are all stored. `ahead`: id of its row, if it is large. */
@@ -102,7 +102,7 @@ export async function readEntries(
   if ('faults' in output) return output
   const announced = { sha1: undefined, size: undefined, max: 2 * OUTPUT_LIMITS.manifestBytes }
   const { sha256, size } = await intake.put(ctx.account.id, writeManifest(output.manifest), announced)
-  for (const { text } of output.functionLists) await intake.put(ctx.account.id, pieceOf(text), announced)
+  for (const { text } of output.functionLists) await intake.put(ctx.account.id, [Buffer.from(text)], announced)
   return {
     digest: sha256,
     manifest: { sha256, size },
@@ -120,22 +120,10 @@ async function digestsOf(entries: readonly UploadEntry[]): Promise<Map<string, s
   return digests
 }
 
-async function* pieceOf(text: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(text)
-}
-
-/** Files of a manifest per write. */
-const FILES_TOGETHER = 200
-
 async function* writeManifest({ files, ...rest }: RoutingManifest): AsyncGenerator<Buffer> {
-  const around = JSON.stringify(rest)
-  yield Buffer.from(`${around.slice(0, -1)},"files":[`)
-  for (let at = 0; at < files.length; at += FILES_TOGETHER) {
-    const text = JSON.stringify(files.slice(at, at + FILES_TOGETHER)).slice(1, -1)
-    yield Buffer.from(at === 0 ? text : `,${text}`)
-    await pauseWhenBusy()
-  }
-  yield Buffer.from(']}')
+  yield Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"files":`)
+  yield* writeArray(files)
+  yield Buffer.from('}')
 }
 
 async function filesOf(manifest: string, output: Output): Promise<string[]> {

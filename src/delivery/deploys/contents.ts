@@ -84,7 +84,9 @@ function createFolder(): Folder {
     list: () => [
       ...folders.entries().map(
         ([name, inner]): Leaf => ({
-          ...{ type: 'directory', name, mode: MODES.directory },
+          type: 'directory',
+          name,
+          mode: MODES.directory,
           children: inner.list(),
         }),
       ),

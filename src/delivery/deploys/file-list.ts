@@ -68,22 +68,21 @@ function entryOf(entry: FileEntries[number], at: number, report: Report): Listed
   const { file: path, mode = PLAIN_FILE } = entry
   const refuseField = (field: string, message: string) => addError(report, placeOf(at, path), field, message)
   const fault = pathError(path)
-  if (fault !== undefined) return void refuseField('file', fault)
+  if (fault !== undefined) return refuseField('file', fault)
   const kind = entryKind(mode)
   if (kind !== 'file' && isOfArchive(path))
-    return void refuseField('mode', 'is of no file, and the name is that of an archive. Rename it.')
-  if (kind === 'other')
-    return void refuseField('mode', `is ${mode}, which is not a file, link or folder. Leave it out.`)
+    return refuseField('mode', 'is of no file, and the name is that of an archive. Rename it.')
+  if (kind === 'other') return refuseField('mode', `is ${mode}, which is not a file, link or folder. Leave it out.`)
   if (kind === 'folder') {
     const extra = (['sha', 'data', 'size'] as const).find((field) => entry[field])
-    if (extra !== undefined) return void refuseField(extra, 'is of a folder, which has no content. Remove it.')
+    if (extra !== undefined) return refuseField(extra, 'is of a folder, which has no content. Remove it.')
     return { path, kind, mode, size: 0, content: undefined }
   }
   const content = contentOf(entry, refuseField)
   if (content === undefined) return undefined
   const size = 'bytes' in content ? content.bytes.length : entry.size
   const max = kind === 'link' ? MAX_TARGET_BYTES : OUTPUT_LIMITS.fileBytes
-  if (size !== undefined && size > max) return void refuseField('size', `is ${size} bytes. At most ${max} are allowed.`)
+  if (size !== undefined && size > max) return refuseField('size', `is ${size} bytes. At most ${max} are allowed.`)
   return { path, kind, mode, size, content }
 }
 

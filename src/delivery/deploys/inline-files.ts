@@ -8,24 +8,24 @@ const SHA1 = /^[0-9a-f]{40}$/
 type Entry = FileEntries[number]
 
 /** Returns the content of a file or link. Without valid content, calls `refuseField` with the field and the rest of a sentence, and returns undefined. */
-export function contentOf(entry: Entry, refuseField: (field: string, message: string) => void): Content | undefined {
+export function contentOf(
+  entry: Entry,
+  refuseField: (field: string, message: string) => undefined,
+): Content | undefined {
   const { sha, data } = entry
   if (sha === undefined && data === undefined)
-    return void refuseField('sha', 'is missing. Send the SHA-1 of an uploaded file, or the content in `data`.')
+    return refuseField('sha', 'is missing. Send the SHA-1 of an uploaded file, or the content in `data`.')
   if (sha !== undefined && data !== undefined)
-    return void refuseField('data', 'and `sha` are both there. Send one of the two.')
+    return refuseField('data', 'and `sha` are both there. Send one of the two.')
   if (data === undefined) {
     if (SHA1.test(sha!)) return { sha1: sha! }
-    return void refuseField('sha', 'must be a SHA-1: 40 hexadecimal digits in lower case.')
+    return refuseField('sha', 'must be a SHA-1: 40 hexadecimal digits in lower case.')
   }
   const bytes = bytesOf(data, entry.encoding ?? 'utf-8')
   if (bytes === undefined)
-    return void refuseField(
-      'data',
-      `is not ${entry.encoding === 'base64' ? 'base64' : 'valid Unicode'}. Encode it again.`,
-    )
+    return refuseField('data', `is not ${entry.encoding === 'base64' ? 'base64' : 'valid Unicode'}. Encode it again.`)
   if (entry.size !== undefined && entry.size !== bytes.length)
-    return void refuseField('size', `is ${entry.size}, and \`data\` has ${bytes.length} bytes. Leave it out.`)
+    return refuseField('size', `is ${entry.size}, and \`data\` has ${bytes.length} bytes. Leave it out.`)
   return { bytes }
 }
 

@@ -9,8 +9,8 @@ import type { SourceEntry } from '../protocol/runner-protocol.ts'
 import type { Intake } from '../uploads/intake.ts'
 import type { NewOutput } from './output-rows.ts'
 
-/** Entries of a list per write. */
-const ENTRIES_TOGETHER = 200
+/** Rows of an array per write. */
+const ROWS_TOGETHER = 200
 /** What a runner reads. */
 const MAX_LIST_BYTES = READERS['answer to a runner'].bytes
 
@@ -42,7 +42,7 @@ export async function storeSource(
   source.sort((a, b) => (a.path < b.path ? -1 : 1))
   const announced = { sha1: undefined, size: undefined, max: MAX_LIST_BYTES }
   try {
-    const { sha256, size } = await intake.put(accountId, writeList(source), announced)
+    const { sha256, size } = await intake.put(accountId, writeArray(source), announced)
     const manifest = { sha256, size }
     return { digest: `source ${sha256}`, manifest, files: [...files.add(sha256)], put: intake.files() }
   } catch (error) {
@@ -51,10 +51,11 @@ export async function storeSource(
   }
 }
 
-async function* writeList(entries: readonly SourceEntry[]): AsyncGenerator<Buffer> {
+/** Writes a long array as JSON in pieces. */
+export async function* writeArray(rows: readonly object[]): AsyncGenerator<Buffer> {
   yield Buffer.from('[')
-  for (let at = 0; at < entries.length; at += ENTRIES_TOGETHER) {
-    const text = JSON.stringify(entries.slice(at, at + ENTRIES_TOGETHER)).slice(1, -1)
+  for (let at = 0; at < rows.length; at += ROWS_TOGETHER) {
+    const text = JSON.stringify(rows.slice(at, at + ROWS_TOGETHER)).slice(1, -1)
     yield Buffer.from(at === 0 ? text : `,${text}`)
     await pauseWhenBusy()
   }

@@ -66,25 +66,19 @@ async function entryOf(reading: Reading, entry: ListedEntry): Promise<UploadEntr
 async function fileOf({ accountId, store, stored, report }: Reading, { path, size, content }: ListedEntry) {
   if (content !== undefined && 'bytes' in content) {
     const announced = { sha1: undefined, size: content.bytes.length, max: OUTPUT_LIMITS.fileBytes }
-    return store.put(accountId, one(content.bytes), announced)
+    return store.put(accountId, [content.bytes], announced)
   }
   const file = stored.get(content!.sha1)
-  if (file === undefined) return void addError(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
+  if (file === undefined) return addError(report, shown(path), 'sha', 'is of no file that is there. Deploy again.')
   if (size === undefined || size === file.size) return file
-  return void addError(
-    report,
-    shown(path),
-    'size',
-    `is ${size}, and the file that was uploaded has ${file.size} bytes.`,
-  )
+  return addError(report, shown(path), 'size', `is ${size}, and the file that was uploaded has ${file.size} bytes.`)
 }
 
 async function targetOf({ accountId, store, report }: Reading, { path, content }: ListedEntry, file: StoredFile) {
-  if (file.size > MAX_TARGET_BYTES)
-    return void addError(report, shown(path), '', 'is a link to a path that is too long.')
+  if (file.size > MAX_TARGET_BYTES) return addError(report, shown(path), '', 'is a link to a path that is too long.')
   if ('bytes' in content!) return content.bytes.toString('utf8')
   const bytes = await contentOf(store, accountId, file.sha256)
-  if (bytes === undefined) return void addError(report, shown(path), '', 'was removed meanwhile. Deploy again.')
+  if (bytes === undefined) return addError(report, shown(path), '', 'was removed meanwhile. Deploy again.')
   return bytes.toString('utf8')
 }
 
@@ -92,10 +86,6 @@ async function targetOf({ accountId, store, report }: Reading, { path, content }
 export async function contentOf(store: FileStore, accountId: string, sha256: string): Promise<Buffer | undefined> {
   const stream = await store.open(accountId, sha256)
   return stream && Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
-}
-
-async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes
 }
 
 /** Maps items in concurrent groups and yields in between. */

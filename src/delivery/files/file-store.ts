@@ -1,4 +1,4 @@
-import type { Announced, Digest } from '../../platform/files/file-store.ts'
+import type { Announced, Digest, Pieces } from '../../platform/files/file-store.ts'
 
 /** The bytes differ from what was announced, or exceed the limit. */
 export class BadFile extends Error {
@@ -19,7 +19,7 @@ export function mustBeAnnounced(digest: Digest, { sha1, size }: Announced): void
 }
 
 /** Limits a stream to `most` bytes. Throws BadFile above it. */
-export async function* atMost(pieces: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
+export async function* atMost(pieces: Pieces, max: number): AsyncIterable<Buffer> {
   let size = 0
   for await (const piece of pieces) {
     size += piece.length

@@ -41,12 +41,21 @@ export const Events = Type.Object({
 const FIELDS: Readonly<Record<EventsBody['event'], (of: Described) => Fields>> = {
   'vercel.log': ({ line, ...of }) => ({
     ...placeOf({ line, ...of }),
-    ...{ domain: line.host, level: line.level, message: line.text, truncated: false, isSystemLog: false },
-    ...{ source: 'function', stream: line.level === 'info' ? 'stdout' : 'stderr', runtime: 'nodejs' },
+    domain: line.host,
+    level: line.level,
+    message: line.text,
+    truncated: false,
+    isSystemLog: false,
+    source: 'function',
+    stream: line.level === 'info' ? 'stdout' : 'stderr',
+    runtime: 'nodejs',
   }),
   'vercel.proxy_response': ({ line, ...of }) => ({
     ...placeOf({ line, ...of }),
-    ...{ requestHostname: line.host, route: line.path, httpStatus: line.status, cacheResult: 'MISS' },
+    requestHostname: line.host,
+    route: line.path,
+    httpStatus: line.status,
+    cacheResult: 'MISS',
     // `vercel logs requests` leaves out those of another type.
     pathType: 'func',
   }),

@@ -96,7 +96,15 @@ function showLine(line: FoundLine): RuntimeLog {
 function delimiter(domain: string, timestampInMs: number): RuntimeLog {
   const message = 'Functions of this deployment wrote no such line in the last 3 days.'
   return {
-    ...{ rowId: '', level: 'error', source: 'delimiter', message, messageTruncated: false, domain, timestampInMs },
-    ...{ requestMethod: '', requestPath: '', responseStatusCode: 0 },
+    rowId: '',
+    level: 'error',
+    source: 'delimiter',
+    message,
+    messageTruncated: false,
+    domain,
+    timestampInMs,
+    requestMethod: '',
+    requestPath: '',
+    responseStatusCode: 0,
   }
 }

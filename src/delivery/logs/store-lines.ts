@@ -80,8 +80,11 @@ async function storeLines(ctx: OperatorCtx, deployment: Row<'deployment'>, lines
   const dates = kept.map(([date]) => date)
   const text = kept.map((line) => `${JSON.stringify(line)}\n`).join('')
   const piece = {
-    ...{ first_at: Math.min(...dates), last_at: Math.max(...dates), lines: kept.length },
-    ...{ bytes: Buffer.byteLength(text), text },
+    first_at: Math.min(...dates),
+    last_at: Math.max(...dates),
+    lines: kept.length,
+    bytes: Buffer.byteLength(text),
+    text,
   }
   if (await appendTo(ctx, deployment.id, piece)) return
   const { id: deployment_id, account_id, project_id } = deployment
@@ -153,8 +156,11 @@ async function drainLines(
   if (project === undefined || written.length === 0) return
   for (let at = 0; at < written.length; at += DRAINED) {
     const some = written.slice(at, at + DRAINED).map(({ date, text }) => ({
-      ...{ timestamp: date, message: text, source: 'lambda' as const },
-      ...{ deploymentId: deployment.id, environment: deployment.target },
+      timestamp: date,
+      message: text,
+      source: 'lambda' as const,
+      deploymentId: deployment.id,
+      environment: deployment.target,
     }))
     await ingestLines(ctx, project, { body: { lines: some } }, backlog)
   }

@@ -5,6 +5,7 @@ import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Images, Phase, Route, RoutingManifest } from '../protocol/routing-manifest.ts'
 import {
   choiceOf,
+  defined,
   entriesOf,
   type Field,
   flagOf,
@@ -146,12 +147,5 @@ function remotePatternOf(field: Field) {
       pathname: valuePatternOf(member(field, 'pathname')),
       search: textOf(member(field, 'search'), { max: 256 }),
     }),
-  }
-}
-
-/** Removes undefined fields. */
-export function defined<T extends object>(object: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
-    [key in keyof T]?: Exclude<T[key], undefined>
   }
 }

@@ -14,7 +14,7 @@ export function createReport(): Report {
 }
 
 /** Adds an error. `message` continues a sentence that begins with file and field. */
-export function addError(report: Report, file: string, field: string, message: string): void {
+export function addError(report: Report, file: string, field: string, message: string): undefined {
   if (report.faults.length < MAX_FAULTS) report.faults.push({ file, field, message })
   else report.more++
 }

@@ -113,3 +113,10 @@ function tokensOf(bytes: Uint8Array, max: number): number {
 }
 
 const STRUCTURE: ReadonlySet<number> = new Set(Buffer.from('[{,:'))
+
+/** Removes undefined fields. */
+export function defined<T extends object>(object: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
+    [key in keyof T]?: Exclude<T[key], undefined>
+  }
+}

@@ -3,10 +3,10 @@ import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { FunctionFiles } from '../protocol/function-files.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { FunctionBundle } from '../protocol/routing-manifest.ts'
-import { defined } from './config-file.ts'
 import { addError, type Report } from './faults.ts'
 import {
   choiceOf,
+  defined,
   entriesOf,
   type Field,
   flagOf,

@@ -2,9 +2,19 @@
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Prerender } from '../protocol/routing-manifest.ts'
 import { conditionsOf } from './conditions.ts'
-import { defined } from './config-file.ts'
 import { contentTypeOf } from './content-types.ts'
-import { type Field, flagOf, integerOf, isObject, member, refuseField, required, textOf, textsOf } from './fields.ts'
+import {
+  defined,
+  type Field,
+  flagOf,
+  integerOf,
+  isObject,
+  member,
+  refuseField,
+  required,
+  textOf,
+  textsOf,
+} from './fields.ts'
 import type { NoticeList } from './notices.ts'
 import { linkTarget } from './paths.ts'
 import { headersOf } from './route-rules.ts'

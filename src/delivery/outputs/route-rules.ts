@@ -13,6 +13,7 @@ import {
 import { conditionsOf, matchOf } from './conditions.ts'
 import {
   choiceOf,
+  defined,
   entriesOf,
   type Field,
   flagOf,
@@ -73,23 +74,21 @@ function routeOf(field: Field, rule: number, phase: Phase, notices: NoticeList):
     rule,
     source: source ?? '',
     ...flags(field),
-    ...present('methods', methodsOf(member(field, 'methods'))),
-    ...present('has', conditionsOf(member(field, 'has'))),
-    ...present('missing', conditionsOf(member(field, 'missing'))),
-    ...present('dest', destinationOf(field)),
-    ...present('headers', headersOf(member(field, 'headers'), notices)),
-    ...present('status', integerOf(aliasOf(field, 'status', 'statusCode'), 200, 599)),
-    ...present('transforms', transformsOf(member(field, 'transforms'), notices)),
-    ...present('locale', localeOf(member(field, 'locale'))),
-    ...present('middleware', middlewareOf(member(field, 'middlewarePath'), phase)),
-    ...present('mitigate', mitigationOf(member(field, 'mitigate'), notices)),
+    ...defined({
+      methods: methodsOf(member(field, 'methods')),
+      has: conditionsOf(member(field, 'has')),
+      missing: conditionsOf(member(field, 'missing')),
+      dest: destinationOf(field),
+      headers: headersOf(member(field, 'headers'), notices),
+      status: integerOf(aliasOf(field, 'status', 'statusCode'), 200, 599),
+      transforms: transformsOf(member(field, 'transforms'), notices),
+      locale: localeOf(member(field, 'locale')),
+      middleware: middlewareOf(member(field, 'middlewarePath'), phase),
+      mitigate: mitigationOf(member(field, 'mitigate'), notices),
+    }),
   }
   if (member(field, 'env').value !== undefined) notices.add('variables_ignored', `${field.name}.env`)
   return source === undefined ? undefined : route
-}
-
-function present<K extends string, T>(key: K, value: T | undefined): { [key in K]?: T } {
-  return value === undefined ? {} : ({ [key]: value } as { [key in K]?: T })
 }
 
 /** `source`, `destination` and `statusCode` are aliases of `src`, `dest` and `status`. */

@@ -234,7 +234,9 @@ export function projectFacts({
   purges,
 }: ProjectLine): ProjectRecord {
   return {
-    ...{ id, paused, liveDeploymentId },
+    id,
+    paused,
+    liveDeploymentId,
     protection: protection && closedProtection(protection),
     ...(settings?.protectedSourcemaps && { sourceMapProtection: closedProtection({ signIn: 'all' }) }),
     ...(settings && { settings }),

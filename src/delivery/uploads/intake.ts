@@ -1,6 +1,6 @@
 /** Stores files of one request before a row names them: archive content, inline content and the manifest. */
 import type { Ctx } from '../../context.ts'
-import type { Announced, Digest, FileStore } from '../../platform/files/file-store.ts'
+import type { FileStore } from '../../platform/files/file-store.ts'
 import { namedFiles, type StoredFile } from './blobs.ts'
 import { refuseFull, roomFor, roomLeft } from './usage.ts'
 
@@ -27,7 +27,7 @@ export async function openIntake(ctx: Pick<Ctx, 'db' | 'deps' | 'account'>): Pro
   }
   return {
     ...files,
-    async put(accountId: string, pieces: AsyncIterable<Buffer>, announced: Announced): Promise<Digest> {
+    async put(accountId, pieces, announced) {
       const digest = await files.put(accountId, pieces, announced)
       if (put.has(digest.sha256)) return digest
       put.set(digest.sha256, digest.size)

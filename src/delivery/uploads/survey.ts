@@ -115,7 +115,9 @@ export async function lookAtOutputs(
     .limit(SLICE)
     .execute()
   const outputs = rows.map(({ id, account_id: accountId, refs, shown }) => ({
-    ...{ id, accountId, refs },
+    id,
+    accountId,
+    refs,
     isShown: Boolean(shown),
   }))
   return { outputs, last: rows.length < SLICE ? undefined : rows.at(-1)!.id }

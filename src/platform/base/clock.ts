@@ -1,4 +1,5 @@
 /** The clock. Time is milliseconds since the epoch. */
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A stamp is a time with 10 more bits that make it unique: `floor(stamp / STAMPS_PER_MS)` is the millisecond. */
 export const STAMPS_PER_MS = 1024
@@ -45,4 +46,10 @@ export function createClock(): Clock {
 /** Returns the millisecond of a stamp. */
 export function stampToMs(stamp: number): number {
   return Math.floor(stamp / STAMPS_PER_MS)
+}
+
+/** Waits this time, or until the signal aborts. Returns whether the time has passed. */
+export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
+  return !signal.aborted
 }

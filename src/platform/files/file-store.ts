@@ -4,6 +4,9 @@ import type { Readable } from 'node:stream'
 /** Hexadecimal digests, and the size in bytes. */
 export type Digest = { sha256: string; sha1: string; size: number }
 
+/** The content of a file, whole or in pieces. */
+export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>
+
 /** Announced properties of an upload. `max`: its maximum size in bytes. */
 export type Announced = { sha1: string | undefined; size: number | undefined; max: number }
 
@@ -12,8 +15,8 @@ export type Announced = { sha1: string | undefined; size: number | undefined; ma
  * test/delivery/files/suite.ts.
  */
 export type FileStore = {
-  /** Stores a stream durably and returns its digest. Throws BadFile, and stores nothing then. */
-  put(accountId: string, pieces: AsyncIterable<Buffer>, announced: Announced): Promise<Digest>
+  /** Stores content durably and returns its digest. Throws BadFile, and stores nothing then. */
+  put(accountId: string, pieces: Pieces, announced: Announced): Promise<Digest>
   /** A stream of a file, or of a part of it (first and last byte, both included). Undefined when the account has no such file. */
   open(accountId: string, sha256: string, part?: { first: number; last: number }): Promise<Readable | undefined>
   /** The size of a file in bytes; undefined when the account has no such file. */

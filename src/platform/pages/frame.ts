@@ -23,7 +23,7 @@ import { escapeText, type Html, html, stripBidiControls } from './html.ts'
 export type Page = {
   title: string
   body: Html
-  status?: number
+  status?: number | undefined
   /** Image sources, as in the Content-Security-Policy; none by default. */
   images?: string | undefined
   /** Form targets outside this service. */

@@ -89,9 +89,20 @@ export async function runBuild(
 function openBuild(lease: Lease, channel: LeaseChannel, tools: BuildTools): Build {
   const masks = createMasks(lease.masked.flatMap((key) => lease.env[key] ?? []))
   return {
-    ...{ lease, channel, tools, sandbox: tools.createSandbox(), log: createLogBuffer(masks) },
-    ...{ reported: 'preparing', insideWork: '', workspace: undefined, node: 24, units: new Map(), managers: [] },
-    ...{ output: undefined, ignoredStep: undefined, isIgnored: false },
+    lease,
+    channel,
+    tools,
+    sandbox: tools.createSandbox(),
+    log: createLogBuffer(masks),
+    reported: 'preparing',
+    insideWork: '',
+    workspace: undefined,
+    node: 24,
+    units: new Map(),
+    managers: [],
+    output: undefined,
+    ignoredStep: undefined,
+    isIgnored: false,
   }
 }
 

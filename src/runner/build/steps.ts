@@ -75,8 +75,11 @@ async function chooseTools(build: Build, entries: readonly SourceEntry[], root: 
   const { node, manager = packageFacts(top).manager } = packageFacts(own ?? top)
   build.ignoredStep = ignoredStepOf(config, lease.settings)
   build.managers = chooseManagers({
-    ...{ entries, manager, texts: [installCommand, buildCommand, own, top, config] },
-    ...{ pnpmLock: locks.find(Boolean), usesCorepack: lease.env.ENABLE_EXPERIMENTAL_COREPACK === '1' },
+    entries,
+    manager,
+    texts: [installCommand, buildCommand, own, top, config],
+    pnpmLock: locks.find(Boolean),
+    usesCorepack: lease.env.ENABLE_EXPERIMENTAL_COREPACK === '1',
   })
   const { major, isAsked } = chooseNode(nodeVersion, node)
   build.node = major

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import type { Lease } from '../../delivery/protocol/runner-protocol.ts'
 import type { NodeMajor } from '../toolchain/units.ts'
 
-/** Names of files. `account`: the common beginning of all of its caches. */
-export type CacheKeys = { account: string; own: string; readable: readonly string[] }
+/** Names of files. All caches of an account begin alike. */
+export type CacheKeys = { own: string; readable: readonly string[] }
 
 /**
  * Returns the caches of a build. A preview reads that of production where it has none, and never writes it: its code may not be trusted as much. Packages
@@ -14,11 +14,11 @@ export function cacheKeysOf({ project, target, environment, branch, env }: KeyFa
   const account = digest([project.accountId]).slice(0, 16)
   const nameOf = (...scope: string[]) => `${account}.${digest([project.id, String(node), ...scope])}`
   const production = nameOf('production')
-  if (target === 'production') return { account, own: production, readable: [production] }
+  if (target === 'production') return { own: production, readable: [production] }
   // A project may hide system variables from its builds, and a create may then choose the value itself.
   const named = branch === undefined ? env.VERCEL_GIT_COMMIT_REF : branch
   const own = nameOf('preview', environment ?? '', named ?? '')
-  return { account, own, readable: [own, production] }
+  return { own, readable: [own, production] }
 }
 
 type KeyFacts = Pick<Lease, 'project' | 'target' | 'environment' | 'branch' | 'env'>

@@ -1,5 +1,5 @@
 /** Sends the log of a build in batches, and resends what is not acknowledged. docs/runner.md: Log. */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../platform/base/clock.ts'
 import type { LeaseChannel } from '../lease/control-plane.ts'
 import { LOG_LIMITS, type LogBuffer } from './log-buffer.ts'
 
@@ -74,10 +74,6 @@ async function untilDue(buffer: LogBuffer, state: State): Promise<void> {
     if (buffer.waitingBytes() >= LOG_LIMITS.batchBytes) return
     await pause(LOOK_MS, state.stop.signal)
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {})
 }
 
 /** Returns the delay after this many failed requests in a row. Pure. */

@@ -1,6 +1,6 @@
 /** Ends a build that uses more than its share of the machine. docs/runner.md: Limits of a build. */
 import { statfs } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../platform/base/clock.ts'
 import { BuildFailure } from '../build/failure.ts'
 import { type DiskUsage, readDiskUsage } from './disk-usage.ts'
 import { memoryOf, type ProcessTable, processesBelow } from './processes.ts'
@@ -47,7 +47,7 @@ async function watchMemory(
   signal: AbortSignal,
 ): Promise<BuildFailure | undefined> {
   let pauseMs = MEMORY_MS
-  while (await passed(pauseMs, signal)) {
+  while (await pause(pauseMs, signal)) {
     if (pid === undefined) continue
     const own = processesBelow(processes.read(), pid)
     const began = performance.now()
@@ -77,7 +77,7 @@ type Counted = { usage: DiskUsage; freeBytes: number; freeFiles: number; at: num
 async function watchDisk({ directory, limits }: Watched, signal: AbortSignal): Promise<BuildFailure | undefined> {
   let last: Counted | undefined
   const first = await freeSpace(directory)
-  while (await passed(SPACE_MS, signal)) {
+  while (await pause(SPACE_MS, signal)) {
     const space = await freeSpace(directory)
     if (space === undefined) continue
     if (space.freeBytes < DISK_RESERVE) return diskOfRunnerIsFull()
@@ -140,10 +140,4 @@ function diskOfRunnerIsFull(): BuildFailure {
 export function sizeInWords(bytes: number): string {
   const mebibytes = Math.round(bytes / 1024 ** 2)
   return mebibytes >= 10_240 ? `${Math.round(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
-}
-
-/** Waits. Returns false once the signal aborts. */
-async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
-  await sleep(ms, undefined, { signal }).catch(() => {})
-  return !signal.aborted
 }

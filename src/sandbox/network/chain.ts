@@ -1,6 +1,9 @@
 /** The programs around bubblewrap, which make its network. docs/sandbox.md: Network. */
 import { HOLD_SCRIPT, INIT_SCRIPT } from '../init-script.ts'
 
+/** The environment of the programs around a command. */
+export const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
+
 /** What the first process needs: files of the host, and how many characters of options it reads from standard input. */
 type Start = { rules: string | undefined; filter: string; optionsLength: number }
 

@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS, type Network } from '../policy.ts'
 import { type ProcessGroup, startGroup } from '../process-group.ts'
 import type { RunAs } from '../run-as.ts'
 import { createRunDirectory, removeRunDirectory } from '../run-directory.ts'
-import { holdingChain } from './chain.ts'
+import { ENV, holdingChain } from './chain.ts'
 import { forwardAddress, hostAddresses, hostGateways } from './host-addresses.ts'
 import { networkRules } from './rules.ts'
 import { childrenOf, watchAddresses } from './watch.ts'
@@ -42,9 +42,8 @@ export async function holdNamespace(options: Options): Promise<HeldNamespace> {
   const directory = await createRunDirectory(parent)
   const files = writeOwnFiles(join(directory, 'own'), { dnsAddress, rules })
   const words = holdingChain(dnsAddress, files.rules!)
-  const env = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
   const controlGroup = (await controlGroups())?.create(basename(directory), LIMITS)
-  const pasta = startGroup({ words, env, directory: '/', runAs, controlGroup })
+  const pasta = startGroup({ words, env: ENV, directory: '/', runAs, controlGroup })
   const groups = new Set<ProcessGroup>()
   const ended = endOf(pasta, groups, async () => {
     await controlGroup?.remove()

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { RunAs } from '../run-as.ts'
-import { enter } from './chain.ts'
+import { ENV, enter } from './chain.ts'
 import { hostAddresses, hostGateways } from './host-addresses.ts'
 import { addHostAddress } from './rules.ts'
 
@@ -58,8 +58,7 @@ export function findInit(pasta: number): number | undefined {
 
 async function addTo(pid: number, address: string, runAs: RunAs): Promise<void> {
   const [program, ...words] = [...enter(pid), 'nft', ...addHostAddress(address)]
-  const env = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
-  await promisify(execFile)(program!, words, { ...runAs, cwd: '/', env, timeout: NFT_MS })
+  await promisify(execFile)(program!, words, { ...runAs, cwd: '/', env: ENV, timeout: NFT_MS })
 }
 
 /** Returns the processes that the process started and that run. */

@@ -1,6 +1,7 @@
 /** Which requests may share an answer of a function, and what names it. Pure. docs/prerendering.md: Answers of functions. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { setNewest } from '../content/newest.ts'
 import type { FunctionRequest } from '../functions/functions.ts'
 import { withoutSecrets } from '../router/destination.ts'
 import { hasBody } from '../visitors/send.ts'
@@ -97,9 +98,8 @@ const MAX_VARYING = 20_000
 
 /** Notes the headers that the answers of a base vary by. */
 export function noteVary(vary: Map<string, string[]>, base: string, names: string[]): void {
-  vary.delete(base)
-  if (names.length > 0) vary.set(base, names)
-  if (vary.size > MAX_VARYING) for (const oldest of vary.keys()) return void vary.delete(oldest)
+  if (names.length > 0) setNewest(vary, base, names, MAX_VARYING)
+  else vary.delete(base)
 }
 
 function nameOf(parts: unknown[]): string {

@@ -1,5 +1,4 @@
 /** Answers of functions that are kept for other visitors, as they say themselves. docs/prerendering.md: Answers of functions. */
-import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { networkOf } from '../../platform/base/network.ts'
@@ -14,6 +13,7 @@ import { mark } from '../prerender/marks.ts'
 import type { Page, Pages } from '../prerender/pages.ts'
 import { createRenderBudget } from '../prerender/render-budget.ts'
 import { sendPage } from '../prerender/send-page.ts'
+import { storeBody } from '../prerender/store-body.ts'
 import { noteVary, type SharedQuestion, sharedQuestionOf, variantOf, varyOf, withoutParts } from './answer-key.ts'
 import { TeedAnswer } from './teed-answer.ts'
 
@@ -187,24 +187,25 @@ async function keep(
   const lifetime = lifetimeOf(answer)
   const names = varyOf(answer.headers.vary)
   if (lifetime === undefined || names === undefined) return false
-  const digest = createHash('sha256').update(bytes).digest('hex')
-  try {
-    const isNew = await cache.put(account, { sha256: digest, size: bytes.length }, bytes)
-    const isOwned = isNew || pages.ownsBody(account, digest)
-    noteVary(state.vary, question.base, names)
-    pages.keep({
-      ...{ key: variantOf(question, names), group: undefined, account, deploymentId, ...made, isFirst: false },
-      ...{ status: answer.status, headers: keptHeaders(answer.headers), tags: allTags(answer, question) },
-      contentType: String(answer.headers['content-type'] ?? 'application/octet-stream'),
-      body: { digest, size: bytes.length, isOwned },
-      freshUntil: made.at + lifetime.freshMs!,
-      staleUntil: made.at + lifetime.staleMs!,
-    })
-    return true
-  } catch (error) {
-    if (!(error instanceof ContentUnavailable)) throw error
-    return false
-  }
+  const body = await storeBody(cache, pages, account, bytes)
+  if (body === undefined) return false
+  noteVary(state.vary, question.base, names)
+  pages.keep({
+    key: variantOf(question, names),
+    group: undefined,
+    account,
+    deploymentId,
+    ...made,
+    isFirst: false,
+    status: answer.status,
+    headers: keptHeaders(answer.headers),
+    tags: allTags(answer, question),
+    contentType: String(answer.headers['content-type'] ?? 'application/octet-stream'),
+    body,
+    freshUntil: made.at + lifetime.freshMs!,
+    staleUntil: made.at + lifetime.staleMs!,
+  })
+  return true
 }
 
 /** A purge of a path is one of the tag that Next.js gives it. */

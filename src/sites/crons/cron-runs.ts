@@ -1,6 +1,5 @@
 /** Runs cron jobs: asks the control plane for those that are due, and requests their paths. docs/functions.md: Cron jobs. */
-import type { IncomingMessage } from 'node:http'
-import { type Duplex, duplexPair } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Pool } from 'undici'
 import {
@@ -11,10 +10,7 @@ import {
   type CronRun,
   MAX_FAULT,
 } from '../../delivery/protocol/cron-channel.ts'
-import { CountedResponse } from '../usage/counted-response.ts'
-
-/** Answers a request of a cron job, past the protection of the site. */
-export type AnswerCron = (raw: IncomingMessage, response: CountedResponse) => Promise<void>
+import type { AskSelf, InnerRequest } from '../pictures/inner-request.ts'
 
 const PERIOD_MS = 2000
 /** A function may take 300 s, after it waited for its place. */
@@ -23,25 +19,27 @@ const CONNECT_MS = 3000
 const ANSWER_MS = 30_000
 const TRIES = 5
 
-/** Starts to ask the control plane at `origin`, with BERTH_SITES_TOKEN. Returns a function that stops. `periodMs`: another period, for tests. */
+/**
+ * Starts to ask the control plane at `origin`, with BERTH_SITES_TOKEN. Returns a function that stops. `askSelf`: past the protection of the site.
+ * `periodMs`: another period, for tests.
+ */
 export function startCrons(
   { origin, token, log }: { origin: string; token: string; log: Logger },
-  answer: AnswerCron,
+  askSelf: AskSelf,
   periodMs = PERIOD_MS,
 ): () => Promise<void> {
   const pool = new Pool(origin, { connections: 2, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const post = (path: string, body: string) => postTo(pool, token, path, body)
-  const visit = openVisits(answer)
   const running = new Map<Promise<void>, string>()
   const run = async (one: CronRun) => {
-    const result = await visit(one)
+    const result = await visit(askSelf, one)
     for (let left = TRIES; left > 0; left--) {
       try {
         await post(CRON_RESULT_PATH, JSON.stringify(result))
         return
       } catch (error) {
         if (left === 1) log.warn({ err: error, run: one.id }, 'the result of a cron job could not be reported')
-        else await new Promise((resolve) => setTimeout(resolve, periodMs))
+        else await sleep(periodMs)
       }
     }
   }
@@ -86,50 +84,31 @@ async function postTo(pool: Pool, token: string, path: string, body: string): Pr
   return text
 }
 
-/** Requests come in by a pair of streams, so that no connection from outside can be taken for one. */
-function openVisits(answer: AnswerCron): (run: CronRun) => Promise<CronResult> {
-  const { createServer, request } = process.getBuiltinModule('node:http')
-  const server = createServer({ ServerResponse: CountedResponse, requestTimeout: 0 }, (raw, response) => {
-    void answer(raw, response)
-  })
-  return (run) =>
-    new Promise((resolve) => {
-      const [near, far] = duplexPair()
-      const end = (status: number | null, fault: string | null) => {
-        clearTimeout(timer)
-        near.destroy()
-        far.destroy()
-        resolve({ id: run.id, status, fault })
-      }
-      const timer = setTimeout(() => end(null, `It took more than ${LIMIT_MS / 1000} s.`), LIMIT_MS)
-      // Applications redirect http to https, and a redirect is not followed.
-      const scheme = run.isSecure && { encrypted: true }
-      server.emit('connection', Object.assign(far, { remoteAddress: '127.0.0.1' }, scheme))
-      try {
-        const sent = request({ createConnection: () => near as Duplex as never, ...optionsOf(run) }, (response) => {
-          response.once('end', () => end(response.statusCode ?? null, null))
-          response.once('error', (error) => end(null, faultOf(error)))
-          response.resume()
-        })
-        sent.once('error', (error) => end(null, faultOf(error)))
-        sent.end()
-      } catch (error) {
-        // A path or a secret that is not of HTTP: both are of the deployment.
-        end(null, faultOf(error as Error))
-      }
+async function visit(askSelf: AskSelf, run: CronRun): Promise<CronResult> {
+  const signal = AbortSignal.timeout(LIMIT_MS)
+  try {
+    const status = await askSelf(requestOf(run), signal, async (answer) => {
+      for await (const _ of answer.body);
+      return answer.status
     })
+    return { id: run.id, status, fault: null }
+  } catch (error) {
+    // Also of a path or a secret that is not of HTTP: both are of the deployment.
+    const fault = signal.aborted ? `It took more than ${LIMIT_MS / 1000} s.` : faultOf(error as Error)
+    return { id: run.id, status: null, fault }
+  }
 }
 
-function optionsOf({ host, path, schedule, secret }: CronRun) {
+/** Applications redirect http to https, and a redirect is not followed. */
+function requestOf({ isSecure = false, host, path, schedule, secret }: CronRun): InnerRequest {
   return {
-    method: 'GET',
+    isSecure,
+    host,
     path,
     headers: {
-      host,
       'user-agent': 'vercel-cron/1.0',
       'x-vercel-cron-schedule': schedule,
       ...(secret !== null && { authorization: `Bearer ${secret}` }),
-      connection: 'close',
     },
   }
 }

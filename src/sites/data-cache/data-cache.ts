@@ -1,5 +1,4 @@
 /** The data cache of functions, by project and environment. docs/data-cache.md. */
-import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { MAX_PURGE_TAG, MAX_PURGE_TAGS } from '../../delivery/protocol/purge-channel.ts'
@@ -9,9 +8,10 @@ import type { Pace } from '../../platform/fairness/pace.ts'
 import { purgeOf } from '../../platform/verdict/cache-purges.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
-import { piecesOf } from '../content/opened-file.ts'
+import { readWhole } from '../content/opened-file.ts'
 import { LISTS, storeList, takeList } from '../prerender/page-file.ts'
 import { createRenderBudget } from '../prerender/render-budget.ts'
+import { storeBody } from '../prerender/store-body.ts'
 import { createDataEntries, DATA_BUDGET, type DataBudget, type DataEntries, type DataEntry, idOf } from './entries.ts'
 import { createProjectStates, type ProjectStates } from './project-states.ts'
 import { openPurging, type Purging } from './purging.ts'
@@ -145,9 +145,7 @@ async function readBody(
   try {
     const file = await cache.open(account, { sha256: digest, size })
     try {
-      const pieces: Buffer[] = []
-      for await (const piece of piecesOf(file)) pieces.push(piece)
-      return Buffer.concat(pieces)
+      return await readWhole(file)
     } finally {
       file.close()
     }
@@ -164,22 +162,15 @@ async function keep(state: State, owner: DataOwner, id: string, head: Head, byte
   if (project === undefined || project.isDisabled) return { head: { ok: false } }
   const last = project.purges?.last ?? 0
   const number = typeof head.number === 'number' && head.number >= 0 ? Math.min(head.number, last) : last
-  const digest = createHash('sha256').update(bytes).digest('hex')
-  const body = { digest, size: bytes.length }
-  try {
-    const isNew = await cache.put(account, { sha256: digest, size: bytes.length }, bytes)
-    const at = now()
-    entries.keep({
-      ...{ id, space: spaceOf(owner), account, projectId, environment, number, at },
-      tags: tagsIn(head.tags, MAX_TAGS, MAX_TAG),
-      body: { ...body, isOwned: isNew || entries.ownsBody(account, digest) },
-      expiresAt: typeof head.ttl === 'number' && head.ttl > 0 ? at + Math.min(head.ttl, MAX_TTL_SECONDS) * 1000 : null,
-    })
-    return { head: { ok: true } }
-  } catch (error) {
-    if (!(error instanceof ContentUnavailable)) throw error
-    return { head: { ok: false } }
-  }
+  const body = await storeBody(cache, entries, account, bytes)
+  if (body === undefined) return { head: { ok: false } }
+  const at = now()
+  entries.keep({
+    ...{ id, space: spaceOf(owner), account, projectId, environment, number, at, body },
+    tags: tagsIn(head.tags, MAX_TAGS, MAX_TAG),
+    expiresAt: typeof head.ttl === 'number' && head.ttl > 0 ? at + Math.min(head.ttl, MAX_TTL_SECONDS) * 1000 : null,
+  })
+  return { head: { ok: true } }
 }
 
 function drop({ entries }: State, id: string): Answer {

@@ -78,13 +78,12 @@ export function createDataEntries(budget: DataBudget, release: (account: string,
       const own = [...accounts.values()].map(({ spaces }) => spaces.get(space)).find((one) => one !== undefined)
       return { entries: own?.entries.size ?? 0, bytes: own?.bytes ?? 0 }
     },
-    usedBy: (account) => ({ entries: 0, bytes: 0, ...pick(accounts.get(account)) }),
+    usedBy(account) {
+      const { entries = 0, bytes = 0 } = accounts.get(account) ?? {}
+      return { entries, bytes }
+    },
     ownsBody: bodies.has,
   }
-}
-
-function pick(account: Account | undefined): Space | undefined {
-  return account && { entries: account.entries, bytes: account.bytes }
 }
 
 function keep(index: Index, entry: DataEntry): void {

@@ -2,6 +2,7 @@
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import type { CachePurges } from '../../platform/verdict/cache-purges.ts'
 import type { SiteSettings } from '../../platform/verdict/site-settings.ts'
+import { setNewest } from '../content/newest.ts'
 
 type ProjectState = { purges: CachePurges | undefined; isDisabled: boolean }
 type Known = { purges?: CachePurges | undefined; settings?: SiteSettings | undefined }
@@ -34,18 +35,14 @@ export function createProjectStates(now: () => number): ProjectStates {
   }
   const note: ProjectStates['note'] = (projectId, { purges: known, settings }) => {
     const purges = newer(projectId, known)
-    states.delete(projectId)
-    states.set(projectId, { purges, isDisabled: settings?.dataCacheDisabled === true })
-    dropOldest(states, MAX_PROJECTS)
+    setNewest(states, projectId, { purges, isDisabled: settings?.dataCacheDisabled === true }, MAX_PROJECTS)
     return purges
   }
   return {
     note,
     learn(projectId, purges) {
       if ((ahead.get(projectId)?.purges.last ?? 0) >= purges.last) return
-      ahead.delete(projectId)
-      ahead.set(projectId, { purges, until: now() + AHEAD_MS })
-      dropOldest(ahead, MAX_AHEAD)
+      setNewest(ahead, projectId, { purges, until: now() + AHEAD_MS }, MAX_AHEAD)
       const state = states.get(projectId)
       if (state !== undefined) state.purges = newer(projectId, state.purges)
     },
@@ -57,8 +54,4 @@ export function createProjectStates(now: () => number): ProjectStates {
       }
     },
   }
-}
-
-function dropOldest(map: Map<string, unknown>, max: number): void {
-  if (map.size > max) for (const oldest of map.keys()) return void map.delete(oldest)
 }

@@ -103,18 +103,16 @@ function createBatches(send: SendReport, pause: () => Promise<unknown>): (purger
 }
 
 async function post(pool: Pool, token: string, report: PurgeReport): Promise<CachePurges> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const times = { headersTimeout: WAIT_MS, bodyTimeout: WAIT_MS }
-  const answer = await pool.request({
+  const { statusCode, body } = await pool.request({
     method: 'POST',
     path: PURGE_PATH,
-    headers,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(report),
-    ...times,
+    headersTimeout: WAIT_MS,
+    bodyTimeout: WAIT_MS,
   })
-  const text = (await readAtMost(answer.body, MAX_BYTES))?.toString()
+  const text = (await readAtMost(body, MAX_BYTES))?.toString()
   if (text === undefined) throw new Error('the control plane sent too many purges')
-  if (answer.statusCode !== 200)
-    throw new Error(`the control plane answered ${answer.statusCode}: ${text.slice(0, 200)}`)
+  if (statusCode !== 200) throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200)}`)
   return JSON.parse(text) as CachePurges
 }

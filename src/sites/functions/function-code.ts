@@ -1,8 +1,9 @@
 /** Files of functions on the disk: copies of what the cache has, which no function can change. docs/functions.md: Files. */
-import { constants } from 'node:fs'
-import { chmod, mkdir, open, rm, symlink } from 'node:fs/promises'
+import { rm, symlink } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { type FunctionFiles, readFunctionFiles } from '../../delivery/protocol/function-files.ts'
+import { createReadableFile } from '../../sandbox/own-files.ts'
+import { createReadableDirectory } from '../../sandbox/run-directory.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { piecesOf } from '../content/opened-file.ts'
 import { verified } from '../content/pieces.ts'
@@ -83,10 +84,8 @@ async function place(
 ): Promise<Code> {
   try {
     if (size > MAX_LIST_BYTES) throw new Error('the list of files of the function is too long')
-    const pieces: Buffer[] = []
-    for await (const piece of contentOf(cache, account, digest, size)) pieces.push(piece)
-    const list = readFunctionFiles(Buffer.concat(pieces).toString())
-    return await placeFiles(cache, directory, account, list)
+    const list = Buffer.concat(await Array.fromAsync(contentOf(cache, account, digest, size)))
+    return await placeFiles(cache, directory, account, readFunctionFiles(list.toString()))
   } catch (error) {
     await rm(directory, { recursive: true, force: true })
     throw error
@@ -101,7 +100,7 @@ async function placeFiles(
   { files, links, environment }: FunctionFiles,
 ): Promise<Code> {
   const named = new Map(files.map((file) => [insideOf(directory, file.path), file]))
-  await createDirectory(directory)
+  await createReadableDirectory(directory)
   const folders = new Set([directory])
   for (const path of [...named.keys(), ...links.map(({ path }) => insideOf(directory, path))])
     await createDirectories(dirname(path), folders)
@@ -110,7 +109,7 @@ async function placeFiles(
   const worker = async () => {
     for (const [path, { digest, size, executable }] of rest) {
       bytes += Math.ceil(size / BLOCK) * BLOCK
-      await writeNew(path, contentOf(cache, account, digest, size), executable ? 0o555 : 0o444)
+      await createReadableFile(path, contentOf(cache, account, digest, size), executable ? 0o555 : 0o444)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
@@ -129,13 +128,7 @@ async function createDirectories(directory: string, made: Set<string>): Promise<
   if (made.has(directory)) return
   await createDirectories(dirname(directory), made)
   made.add(directory)
-  await createDirectory(directory)
-}
-
-/** Readable for the user of the sandboxes, whatever the umask of the service. */
-async function createDirectory(directory: string): Promise<void> {
-  await mkdir(directory)
-  await chmod(directory, 0o755)
+  await createReadableDirectory(directory)
 }
 
 async function* contentOf(
@@ -149,16 +142,5 @@ async function* contentOf(
     yield* verified(piecesOf(file), { sha256, size, key: `${account}/${sha256}` })
   } finally {
     file.close()
-  }
-}
-
-async function writeNew(path: string, pieces: AsyncIterable<Buffer>, mode: number): Promise<void> {
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
-  try {
-    for await (const piece of pieces) await handle.write(piece)
-    await handle.chmod(mode)
-  } finally {
-    await handle.close()
   }
 }

@@ -5,6 +5,7 @@ import { ID_HEADER } from '../../launcher/protocol.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import type { FunctionLog } from '../logs/function-log.ts'
+import { bodyWithin } from '../visitors/send.ts'
 import { FUNCTION_ERRORS, FunctionFailure, named } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
 import { type Answering, type FunctionCall, invoke, type Sent } from './invoke.ts'
@@ -152,7 +153,7 @@ async function runOn<T>(
   const { 'content-length': length, 'transfer-encoding': coding } = raw?.headers ?? {}
   const isSent = takesBody && (coding !== undefined || Number(length ?? 0) > 0)
   if (isSent && exchange.raw !== undefined) parts.letContinue(exchange.raw, exchange.response)
-  const body = isSent && raw !== undefined ? bounded(raw) : undefined
+  const body = isSent && raw !== undefined ? bodyWithin(raw, MAX_BODY_BYTES, tooLarge) : undefined
   const sent = { id, call, body, length: isSent ? length : undefined }
   const ending = new AbortController()
   const leave = () => ending.abort()
@@ -184,15 +185,6 @@ async function runOn<T>(
 
 function tooLarge(): FunctionFailure {
   return new FunctionFailure('FUNCTION_PAYLOAD_TOO_LARGE', `a body has at most ${MAX_BODY_BYTES / 1024 ** 2} MiB`)
-}
-
-async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
-  let bytes = 0
-  for await (const piece of raw.iterator({ destroyOnReturn: false })) {
-    bytes += piece.length
-    if (bytes > MAX_BODY_BYTES) throw tooLarge()
-    yield piece
-  }
 }
 
 /** `forget`: a response outlives the middleware that is asked for it. */

@@ -8,6 +8,7 @@ import { CACHE_TAG_HEADER, FAULT_HEADER, ID_HEADER } from '../../launcher/protoc
 import type { Decision, Invocation } from '../router/decision.ts'
 import type { VisitorRequest } from '../router/request.ts'
 import { responseHeaders } from '../router/response-headers.ts'
+import { hasNoBody } from '../visitors/send.ts'
 import { namesIn } from '../visitors/visit.ts'
 import { FunctionFailure } from './faults.ts'
 import type { Lease } from './processes.ts'
@@ -150,11 +151,6 @@ function requestHeaders({ id, call, length }: Sent): Record<string, string> {
   if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
   if (length !== undefined) headers['content-length'] = length
   return headers
-}
-
-/** RFC 9110 6.4.1, 15.3.6. */
-export function hasNoBody(status: number): boolean {
-  return status < 200 || status === 204 || status === 205 || status === 304
 }
 
 /** TABLE response headers that are for caches of the platform. */

@@ -1,4 +1,5 @@
 /** Executes the plan of processes, and gives requests a process. docs/functions.md: Processes. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LauncherMessage } from '../../launcher/protocol.ts'
 import type { Exit } from '../../sandbox/sandbox.ts'
 import type { Connections } from './connections.ts'
@@ -117,11 +118,10 @@ function lease(state: State, one: Running): Lease {
   let isHeld = true
   return {
     connections: one.process!.connections,
-    hasEnded: (ms) =>
-      Promise.race([
-        one.process!.ended.then(yes, yes),
-        new Promise<boolean>((resolve) => setTimeout(resolve, ms, false).unref()),
-      ]),
+    hasEnded(ms) {
+      const yes = () => true
+      return Promise.race([one.process!.ended.then(yes, yes), sleep(ms, false, { ref: false })])
+    },
     end: () => move(one, 'drain'),
     release() {
       if (!isHeld) return
@@ -131,10 +131,6 @@ function lease(state: State, one: Running): Lease {
       if (one.state === 'draining') act(state)
     },
   }
-}
-
-function yes(): boolean {
-  return true
 }
 
 function move(one: Running, event: ProcessEvent): void {

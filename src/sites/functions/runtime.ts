@@ -1,5 +1,5 @@
 /** Opens what functions need of this machine: directories, the launcher and sandboxes. docs/functions.md: Directory. */
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { chmod, readdir, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,13 @@ import { createMasksInTurns } from '../../platform/secrets/masks.ts'
 import type { SandboxKind } from '../../sandbox/create.ts'
 import type { Network } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
-import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
+import {
+  createEnterableDirectories,
+  createReadableDirectory,
+  createRunDirectory,
+  removeAbandonedRuns,
+  removeRunDirectory,
+} from '../../sandbox/run-directory.ts'
 import { openSandboxSpace } from '../../sandbox/space/space.ts'
 import { openSpaces } from '../../sandbox/space/spaces.ts'
 import type { ContentCache } from '../content/content-cache.ts'
@@ -51,8 +57,12 @@ const MIB = 1024 ** 2
 /** What a small function takes. */
 const MEMORY_OF_ONE = 64 * MIB
 const LIMITS: Omit<WaitLimits, 'processes' | 'ofAccount'> = {
-  ...{ startMs: 30_000, idleMs: 5 * 60_000, pendingMs: 60_000, drainMs: 5000 },
-  ...{ waiting: 100, waitMs: 15_000 },
+  startMs: 30_000,
+  idleMs: 5 * 60_000,
+  pendingMs: 60_000,
+  drainMs: 5000,
+  waiting: 100,
+  waitMs: 15_000,
 }
 
 /** Opens functions in a directory of this process, and removes those of processes that are gone. Throws the system's errors. */
@@ -65,7 +75,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const spaces = openSpaces(() => openSandboxSpace(options.kind, runs, runAs, network))
   const createSandbox = (spec: FunctionSpec) => spaces.createSandbox(spaceOf(spec))
   const means = { createSandbox, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
-  const code = openFunctionCode(cache, await createDirectory(join(own, 'code')))
+  const code = openFunctionCode(cache, await createReadableDirectory(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
   const lines = openFunctionLog(sources.controlPlane, sources.token, log)
   const writeLine = lineWriter(lines, log)
@@ -132,11 +142,7 @@ async function nodeOf({ node }: FunctionOptions, { bundle }: FunctionSpec): Prom
 async function openFolders(directory: string): Promise<{ runs: string; sockets: string }> {
   const runs = join(directory, 'functions')
   const sockets = join(directory, 's')
-  for (const path of [directory, runs, sockets]) {
-    await mkdir(path, { recursive: true })
-    // Entered, and not listed.
-    await chmod(path, 0o711)
-  }
+  await createEnterableDirectories(directory, runs, sockets)
   await removeAbandonedRuns(runs)
   await removeDeadSockets(sockets)
   return { runs, sockets }
@@ -158,15 +164,8 @@ async function removeDeadSockets(directory: string): Promise<void> {
   }
 }
 
-/** Whatever the umask of the service. */
-async function createDirectory(directory: string): Promise<string> {
-  await mkdir(directory)
-  await chmod(directory, 0o755)
-  return directory
-}
-
 async function placeLauncher(directory: string): Promise<string> {
-  await createDirectory(directory)
+  await createReadableDirectory(directory)
   for (const [name, text] of Object.entries(launcherModules())) {
     writeFileAtomically(join(directory, name), text)
     await chmod(join(directory, name), 0o444)

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import { LOGS_PATH, MAX_LOG_BYTES, MAX_LOG_LINES } from '../../delivery/protocol/log-report.ts'
 import type { FunctionLine } from '../functions/log-lines.ts'
-import { openSending, type Told } from '../usage/sending.ts'
+import { openSending } from '../usage/sending.ts'
 import { createLineBuffer, type LineOwner, type RequestFacts } from './line-buffer.ts'
 
 export type FunctionLog = {
@@ -26,7 +26,15 @@ export function openFunctionLog(origin: string, token: string, log: Logger, peri
     const lines = buffer.take(MAX_LOG_LINES, TEXT_BYTES)
     return lines.length === 0 ? undefined : { lines }
   }
-  const sending = openSending({ origin, token, path: LOGS_PATH, next, told: createTelling(log) })
+  const sending = openSending({
+    origin,
+    token,
+    path: LOGS_PATH,
+    next,
+    log,
+    away: 'cannot report log lines of functions to the control plane; 8 MiB are kept',
+    refused: 'the control plane rejected log lines of functions; they are lost',
+  })
   const timer = setInterval(() => void sending.send(), periodMs)
   return {
     write: (owner, { stream, requestId, text }, mask) =>
@@ -36,23 +44,6 @@ export function openFunctionLog(origin: string, token: string, log: Logger, peri
     async close() {
       clearInterval(timer)
       await sending.close()
-    },
-  }
-}
-
-/** Logs each problem once until it is resolved. */
-function createTelling(log: Logger): Told {
-  let isAway = false
-  return {
-    taken() {
-      isAway = false
-    },
-    away(error) {
-      if (!isAway) log.warn({ err: error }, 'cannot report log lines of functions to the control plane; 8 MiB are kept')
-      isAway = true
-    },
-    refused(reason) {
-      log.error({ reason }, 'the control plane rejected log lines of functions; they are lost')
     },
   }
 }

@@ -1,12 +1,12 @@
 /** One question to a process that runs a middleware. docs/functions.md: Middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { answerHeaders, failureOf, faultIn, hasNoBody, requestOf, type Sent } from '../functions/invoke.ts'
+import { answerHeaders, failureOf, faultIn, requestOf, type Sent } from '../functions/invoke.ts'
 import type { Lease } from '../functions/processes.ts'
 import type { Decision, Pair } from '../router/decision.ts'
 import type { MiddlewareAnswer } from '../router/middleware.ts'
 import { becomes } from '../static/send.ts'
-import { drain } from '../visitors/send.ts'
+import { drain, hasNoBody } from '../visitors/send.ts'
 
 type Asking = {
   exchange: { raw: IncomingMessage; response: ServerResponse }

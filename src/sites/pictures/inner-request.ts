@@ -1,4 +1,4 @@
-/** Requests to the own sites of this server, for pictures whose source a deployment answers itself. docs/pictures.md: Sources. */
+/** Requests to the own sites of this server: of cron jobs, and for pictures whose source a deployment answers itself. docs/pictures.md: Sources. */
 import type { IncomingMessage } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { CountedResponse } from '../usage/counted-response.ts'

@@ -1,12 +1,12 @@
 /** Makes pictures: one at a time of each, for all who wait for it, and accounts in turn. docs/pictures.md: Sandbox. */
-import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import type { ContentCache } from '../content/content-cache.ts'
-import { ContentUnavailable } from '../content/content-fault.ts'
+import { setNewest } from '../content/newest.ts'
 import { browserCaching } from '../functions/invoke.ts'
 import type { Page, Pages } from '../prerender/pages.ts'
+import { storeBody } from '../prerender/store-body.ts'
 import { notValid, PictureFailure, throttled } from './faults.ts'
 import type { PictureRequest } from './picture-request.ts'
 import type { PictureSandbox } from './picture-sandbox.ts'
@@ -83,18 +83,11 @@ function join(state: State, order: PictureOrder, before: Page | undefined): Prom
     made
       .catch((error) => {
         if (error instanceof PictureFailure && error.code !== 'IMAGE_OPTIMIZATION_THROTTLED')
-          remember(failures, key, { failure: error, until: now() + FAILED_MS })
+          setNewest(failures, key, { failure: error, until: now() + FAILED_MS }, MAX_FAILURES)
       })
       .finally(() => running.delete(key))
     return made
   })
-}
-
-/** The oldest one makes room. */
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size > MAX_FAILURES) for (const oldest of map.keys()) return void map.delete(oldest)
 }
 
 async function make(state: State, order: PictureOrder, before: Page | undefined): Promise<Page> {
@@ -123,22 +116,25 @@ async function createPicture(state: State, order: PictureOrder, source: Source):
   const { bytes, contentType, isOriginal } = await contentOf(state, order, source)
   const caching = { name: 'cache-control', value: browserCaching(source.caching) }
   return {
-    ...{ key, account, deploymentId: owner, group: undefined, status: 200, tags: [], isFirst: false },
+    key,
+    account,
+    deploymentId: owner,
+    group: undefined,
+    status: 200,
+    tags: [],
+    isFirst: false,
     // Deployments with the same file may have other rules for it.
     headers: [...(located.kind === 'file' ? [] : [caching]), ...(isOriginal ? [ORIGINAL] : [])],
-    ...{ contentType, body: await keep(state, account, bytes), source: source.digest },
+    contentType,
+    body: await keep(state, account, bytes),
+    source: source.digest,
   }
 }
 
 async function keep({ cache, pages }: State, account: string, bytes: Buffer): Promise<Page['body']> {
-  const digest = createHash('sha256').update(bytes).digest('hex')
-  try {
-    const isNew = await cache.put(account, { sha256: digest, size: bytes.length }, bytes)
-    return { digest, size: bytes.length, isOwned: isNew || pages.ownsBody(account, digest) }
-  } catch (error) {
-    if (error instanceof ContentUnavailable) throw throttled()
-    throw error
-  }
+  const body = await storeBody(cache, pages, account, bytes)
+  if (body === undefined) throw throttled()
+  return body
 }
 
 /** A file never changes. What else a deployment or a server answers is asked again. */

@@ -71,7 +71,9 @@ export function pictureOf(ready: ReadyImages, search: string): AskedPicture {
   const quality = numberOf(query.getAll('q'), images.qualities, 100)
   if (typeof quality === 'string') return { refusal: `"q" parameter (quality) ${quality}` }
   return {
-    ...{ source, width, quality },
+    source,
+    width,
+    quality,
     formats: images.formats ?? [],
     minSeconds: images.minimumCacheTTL ?? DEFAULT_SECONDS,
     allowsSvg: images.dangerouslyAllowSVG === true,

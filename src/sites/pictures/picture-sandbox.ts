@@ -1,13 +1,19 @@
 /** Makes pictures: each in a sandbox of its own, without network, which ends with it. docs/pictures.md: Sandbox. */
-import { constants } from 'node:fs'
-import { chmod, mkdir, open } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { pictureMaker } from '../../platform/base/shipped-files.ts'
+import { readAtMost } from '../../platform/fairness/bounded-body.ts'
 import { createSandbox } from '../../sandbox/create.ts'
+import { createReadableFile } from '../../sandbox/own-files.ts'
 import { DEFAULT_LIMITS, type Limits, type Policy } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
-import { createRunDirectory, removeAbandonedRuns, removeRunDirectory } from '../../sandbox/run-directory.ts'
+import {
+  createEnterableDirectories,
+  createRunDirectory,
+  removeAbandonedRuns,
+  removeRunDirectory,
+} from '../../sandbox/run-directory.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { notValid } from './faults.ts'
 import { isSvg, pictureTypeOf } from './picture-type.ts'
@@ -43,8 +49,13 @@ const MAX_HEAD = 1024
 
 const LIMITS: Limits = {
   ...DEFAULT_LIMITS,
-  ...{ processes: 48, openFiles: 64, fileBytes: MIB, tmpBytes: MIB, sharedMemoryBytes: MIB },
-  ...{ memoryBytes: 512 * MIB, addressSpaceBytes: 4096 * MIB },
+  processes: 48,
+  openFiles: 64,
+  fileBytes: MIB,
+  tmpBytes: MIB,
+  sharedMemoryBytes: MIB,
+  memoryBytes: 512 * MIB,
+  addressSpaceBytes: 4096 * MIB,
 }
 
 /** Opens the maker in a directory of this process, and removes those of processes that are gone. Throws the system's errors. */
@@ -55,11 +66,7 @@ export async function openPictureSandbox({
   limitMs = LIMIT_MS,
 }: PictureOptions): Promise<PictureSandbox> {
   const runs = join(folder, 'pictures')
-  for (const path of [folder, runs]) {
-    await mkdir(path, { recursive: true })
-    // Entered, and not listed.
-    await chmod(path, 0o711)
-  }
+  await createEnterableDirectories(folder, runs)
   await removeAbandonedRuns(runs)
   const own = await createRunDirectory(runs)
   const maker = join(own, 'maker.mjs')
@@ -74,7 +81,8 @@ export async function openPictureSandbox({
       running.add(sandbox)
       try {
         const { workDirectory } = await sandbox.prepare()
-        const source = await place(join(workDirectory, 'source'), bytes)
+        const source = join(workDirectory, 'source')
+        await createReadableFile(source, bytes)
         sandbox.start(policyOf(sandbox, { maker, source, tools: found }, wish))
         const output = await run(sandbox, limitMs)
         return output && madeOf(output)
@@ -90,19 +98,6 @@ export async function openPictureSandbox({
   }
 }
 
-/** Readable for the user of the sandbox, whose directory it is in. */
-async function place(file: string, bytes: Buffer): Promise<string> {
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-  const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o444)
-  try {
-    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
-    await handle.chmod(0o444)
-  } finally {
-    await handle.close()
-  }
-  return file
-}
-
 /** What a library says on standard error is not part of the picture. */
 const QUIETLY = ['/bin/sh', '-c', 'exec "$@" 2>/dev/null', 'sh'] as const
 
@@ -114,8 +109,12 @@ function policyOf(
   const { node, sharp } = tools
   const program = node.folder === undefined ? node.program : sandbox.inside(node.program)
   const order = {
-    ...{ tools: sandbox.inside(sharp), source: sandbox.inside(source), mostPixels: MAX_PIXELS },
-    ...{ width, quality, format },
+    tools: sandbox.inside(sharp),
+    source: sandbox.inside(source),
+    mostPixels: MAX_PIXELS,
+    width,
+    quality,
+    format,
   }
   return {
     command: [...QUIETLY, program, '--max-old-space-size=64', sandbox.inside(maker), JSON.stringify(order)],
@@ -138,17 +137,12 @@ async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer | undefine
     sandbox.destroy().catch(() => {})
   }, limitMs)
   try {
-    const pieces: Buffer[] = []
-    let size = 0
-    for await (const piece of sandbox.output() as AsyncIterable<Buffer>) {
-      size += piece.length
-      if (size > MAX_MADE + MAX_HEAD) throw notValid('The picture is too large when it is resized.')
-      pieces.push(piece)
-    }
+    const output = await readAtMost(sandbox.output(), MAX_MADE + MAX_HEAD)
+    if (output === undefined) throw notValid('The picture is too large when it is resized.')
     const { code, ranOutOfMemory } = await sandbox.wait()
     if (isLate || ranOutOfMemory) return undefined
     if (code !== 0) throw notValid(NOT_VALID)
-    return Buffer.concat(pieces, size)
+    return output
   } finally {
     clearTimeout(timer)
   }

@@ -11,7 +11,9 @@ const TYPES: readonly Row[] = [
   { type: 'image/png', ending: 'png', made: true, begins: [[0, '\x89PNG\r\n\x1a\n']] },
   { type: 'image/gif', ending: 'gif', made: true, begins: [[0, 'GIF8']] },
   {
-    ...{ type: 'image/webp', ending: 'webp', made: true },
+    type: 'image/webp',
+    ending: 'webp',
+    made: true,
     begins: [
       [0, 'RIFF'],
       [8, 'WEBP'],

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
-import { textLines } from '../snapshot/text-lines.ts'
+import { textLines, textPieces } from '../snapshot/text-lines.ts'
 
 /** `version`: of a line. A list of another one is not read. */
 type List = { name: string; version: number }
@@ -14,7 +14,6 @@ export const LISTS = {
   data: { name: 'data.ndjson', version: 1 },
 } satisfies Record<string, List>
 const LONGEST = 12 * 1024
-const PIECE = 64 * 1024
 
 /**
  * Takes the list of the last stop out of the directory: a process that is killed later leaves none, in which something could be that was purged since.
@@ -47,17 +46,13 @@ async function readList<T extends object>(file: string, version: number): Promis
 
 /** Writes a list, what was used longest ago first. */
 export async function storeList(directory: string, { name, version }: List, all: Iterable<object>): Promise<void> {
-  await writeStreamAtomically(join(directory, name), piecesOf(version, all))
+  await writeStreamAtomically(join(directory, name), textPieces(textsOf(version, all)))
 }
 
-function* piecesOf(version: number, all: Iterable<object>): Generator<Buffer> {
-  let text = `${JSON.stringify({ version })}\n`
+function* textsOf(version: number, all: Iterable<object>): Generator<string> {
+  yield `${JSON.stringify({ version })}\n`
   for (const one of all) {
     const line = JSON.stringify(one)
-    if (Buffer.byteLength(line) <= LONGEST) text += `${line}\n`
-    if (text.length < PIECE) continue
-    yield Buffer.from(text)
-    text = ''
+    if (Buffer.byteLength(line) <= LONGEST) yield `${line}\n`
   }
-  yield Buffer.from(text)
 }

@@ -1,10 +1,8 @@
 /** Renders pages by their function: one at a time of each, for all who wait for it. docs/prerendering.md: Rendering. */
-import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { type CachePurges, lastPurgeOf } from '../../platform/verdict/cache-purges.ts'
 import { countUnread } from '../answers/unread.ts'
 import type { ContentCache } from '../content/content-cache.ts'
-import { ContentUnavailable } from '../content/content-fault.ts'
 import { FunctionFailure } from '../functions/faults.ts'
 import type { FunctionRequest, Functions } from '../functions/functions.ts'
 import { CollectedAnswer } from './collect.ts'
@@ -12,6 +10,7 @@ import { type Keeping, keepingOf, keptHeaders, type PageAnswer, tagsOf } from '.
 import type { PageRequest, PrerenderDecision } from './page-request.ts'
 import type { Page, Pages } from './pages.ts'
 import { createRenderBudget } from './render-budget.ts'
+import { storeBody } from './store-body.ts'
 
 /** `asker`: the network of the visitor who takes the turn. `isPurged`: the page that is there was purged, so no data of before it counts. */
 export type PageOrder = FunctionRequest & {
@@ -94,14 +93,16 @@ async function renderAndKeep(
   headers: Record<string, string>,
   isOutdated: () => boolean,
 ): Promise<Rendered> {
-  const { pages, now } = state
+  const { cache, pages, now } = state
+  const { account } = order.spec
   const at = now()
   const number = numberOf(order)
-  const collected = new CollectedAnswer(order.spec.account, state.budget)
+  const collected = new CollectedAnswer(account, state.budget)
   try {
     const answer = await render(state, order, headers, collected)
     const keeping = keepingOf(answer, order.decision.prerender)
-    const body = keeping.kind === 'keep' && !isOutdated() ? await keepBody(state, order, answer.body) : undefined
+    const isKept = keeping.kind === 'keep' && !isOutdated()
+    const body = isKept ? await storeBody(cache, pages, account, answer.body) : undefined
     if (keeping.kind !== 'keep' || body === undefined || isOutdated()) return { answer, keeping, page: undefined }
     const { freshMs, staleMs } = keeping.lifetime
     const page: Page = {
@@ -134,7 +135,9 @@ async function render(
       spec,
       call: {
         ...call,
-        ...{ path, ip: undefined, takesAsIs: true },
+        path,
+        ip: undefined,
+        takesAsIs: true,
         request: {
           ...call.request,
           method: 'GET',
@@ -150,22 +153,6 @@ async function render(
   if (answer.status >= 500 && !prerender.exposeErrBody)
     throw new FunctionFailure('FUNCTION_INVOCATION_FAILED', `the page answered with status ${answer.status}`)
   return answer
-}
-
-/** Returns undefined if the file cache cannot take it now. */
-async function keepBody(
-  { cache, pages }: State,
-  { spec: { account } }: PageOrder,
-  bytes: Buffer,
-): Promise<Page['body'] | undefined> {
-  const digest = createHash('sha256').update(bytes).digest('hex')
-  try {
-    const isNew = await cache.put(account, { sha256: digest, size: bytes.length }, bytes)
-    return { digest, size: bytes.length, isOwned: isNew || pages.ownsBody(account, digest) }
-  } catch (error) {
-    if (!(error instanceof ContentUnavailable)) throw error
-    return undefined
-  }
 }
 
 /** Returns a page, but for its body and its times. */

@@ -2,9 +2,9 @@
  * Follows host facts of the control plane: a full snapshot first, then changes, both stored on disk. While the control plane is
  * unavailable, it uses the stored data. docs/deploying-sites.md: Data of the sites server.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
+import { pause } from '../../platform/base/clock.ts'
 import type { HostIndex } from '../../platform/verdict/hosts.ts'
 import type { ControlPlane, End } from './control-plane.ts'
 import { compareGeneration } from './generation.ts'
@@ -97,11 +97,6 @@ async function run(state: State, stopping: AbortSignal): Promise<void> {
   }
 }
 
-/** Resolves after this time in ms, or immediately when the sites server stops. */
-async function pause(ms: number, stopping: AbortSignal): Promise<void> {
-  if (ms > 0) await sleep(ms, undefined, { signal: stopping }).catch(() => {})
-}
-
 /** Backs off with jitter, so that not all sites servers reconnect at once. */
 function pauseMs(failures: number): number {
   const max = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
@@ -123,7 +118,7 @@ async function ask(state: State, stopping: AbortSignal): Promise<void> {
     return (some) => some.forEach(index.apply)
   })
   if (end === undefined) {
-    if (state.fresh === undefined) await pause(MIN_WAIT_MS - (performance.now() - began), stopping)
+    if (state.fresh === undefined) await pause(Math.max(0, MIN_WAIT_MS - (performance.now() - began)), stopping)
     return publish(state)
   }
   if (!isReset && compareGeneration(since, end.version) === 'older')

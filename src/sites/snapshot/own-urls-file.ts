@@ -5,12 +5,10 @@ import type { Logger } from 'pino'
 import { BadSnapshot, readHostFacts } from '../../delivery/protocol/snapshot.ts'
 import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
 import type { HostFactsOf, OwnUrls } from './own-urls.ts'
-import { textLines } from './text-lines.ts'
+import { textLines, textPieces } from './text-lines.ts'
 
 const NAME = 'own-urls.ndjson'
 const EVERY_MS = 10_000
-/** Characters written at a time. */
-const SLICE = 128 * 1024
 
 /** Restores urls from the directory and rewrites the file some seconds after changes. `stop` writes it once more. */
 export async function keepOwnUrls(
@@ -25,7 +23,7 @@ export async function keepOwnUrls(
   const write = async () => {
     const version = ownUrls.version()
     if (version === written) return
-    await writeStreamAtomically(file, piecesOf(ownUrls.kept()))
+    await writeStreamAtomically(file, textPieces(Iterator.from(ownUrls.kept()).map(textOf)))
     written = version
   }
   const writeQuietly = () => write().catch((error) => void warn(log, error, 'cannot store own urls on disk'))
@@ -46,15 +44,8 @@ function warn(log: Logger, error: unknown, what: string): [] {
   return []
 }
 
-function* piecesOf(urls: Iterable<HostFactsOf>): Generator<Buffer> {
-  let text = ''
-  for (const { host, facts } of urls) {
-    text += `${host}\t${JSON.stringify(facts)}\n`
-    if (text.length < SLICE) continue
-    yield Buffer.from(text)
-    text = ''
-  }
-  yield Buffer.from(text)
+function textOf({ host, facts }: HostFactsOf): string {
+  return `${host}\t${JSON.stringify(facts)}\n`
 }
 
 async function readUrls(file: string): Promise<HostFactsOf[]> {

@@ -12,6 +12,7 @@ import {
 import { networkOf } from '../../platform/base/network.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { entryOfDeployment, type HostEntry, versionOf } from '../../platform/verdict/hosts.ts'
+import { setNewest } from '../content/newest.ts'
 
 /** `none`: no deployment has this url. `unavailable`: unknown now. */
 export type OwnUrl = HostEntry | 'none' | 'unavailable'
@@ -151,9 +152,7 @@ async function lookUp({ ask, isOld, urls, negative, now }: State, host: string, 
   const facts = await ask(host)
   if (facts === undefined) {
     urls.remove(host)
-    negative.delete(host)
-    if (negative.size >= MAX_NEGATIVE) negative.delete(negative.keys().next().value!)
-    negative.set(host, now() + NEGATIVE_MS)
+    setNewest(negative, host, now() + NEGATIVE_MS, MAX_NEGATIVE)
     return 'none'
   }
   const { deployment, project, version } = facts

@@ -15,10 +15,9 @@ import {
 import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
 import { createDirectory } from '../../platform/adapters/directory.ts'
 import { createSiteIndex, type SiteIndex } from './site-index.ts'
-import { textLines } from './text-lines.ts'
+import { textLines, textPieces } from './text-lines.ts'
 
 const NAME = 'hosts.ndjson'
-const PIECE = 64 * 1024
 /** Appended changes may be as large as the snapshot, and at least this size, before the file is rewritten. */
 const MIN_COMPACTED = 1024 ** 2
 
@@ -77,7 +76,7 @@ export function openSnapshotFile(directory: string): SnapshotFile {
       length += bytes.length
     },
     async replace(lines, version, suffix) {
-      await writeStreamAtomically(file, piecesOf(lines, version, suffix))
+      await writeStreamAtomically(file, textPieces(textsOf(lines, version, suffix)))
       await close()
       isBroken = true
       handle = await open(file, 'r+')
@@ -88,17 +87,14 @@ export function openSnapshotFile(directory: string): SnapshotFile {
   }
 }
 
-function* piecesOf(lines: Iterable<FactLine>, version: string, suffix: string | undefined): Generator<Buffer> {
-  let text = textOf({ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true, ...(suffix !== undefined && { suffix }) })
+function* textsOf(lines: Iterable<FactLine>, version: string, suffix: string | undefined): Generator<string> {
+  yield textOf({ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true, ...(suffix !== undefined && { suffix }) })
   let count = 0
   for (const line of lines) {
-    text += textOf(line)
+    yield textOf(line)
     count++
-    if (text.length < PIECE) continue
-    yield Buffer.from(text)
-    text = ''
   }
-  yield Buffer.from(text + textOf(endOf(count, version)))
+  yield textOf(endOf(count, version))
 }
 
 function textOf(line: SnapshotLine): string {

@@ -6,6 +6,21 @@ const LINE_FEED = 10
 /** In bytes. The line reader limits characters, which may need several bytes. */
 const LONGEST = READERS['line of the control plane'].bytes
 
+/** Characters of a piece. */
+const PIECE = 64 * 1024
+
+/** Joins texts into pieces for a file. */
+export function* textPieces(texts: Iterable<string>): Generator<Buffer> {
+  let piece = ''
+  for (const text of texts) {
+    piece += text
+    if (piece.length < PIECE) continue
+    yield Buffer.from(piece)
+    piece = ''
+  }
+  yield Buffer.from(piece)
+}
+
 /** `end`: offset after the line feed. */
 export type TextLine = { text: string; end: number }
 

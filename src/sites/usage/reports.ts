@@ -23,12 +23,23 @@ const MANY = MAX_KEPT / 2
 /** Starts counting and reporting to the control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
 export function openUsage(origin: string, token: string, log: Logger, periodMs = PERIOD_MS): Usage {
   const counts = createCounts(MAX_KEPT)
-  const told = createTelling(log)
   const next = () => {
     const usage = counts.take(MAX_LINES)
     return usage.length === 0 ? undefined : { usage }
   }
-  const { send, close } = openSending({ origin, token, path: USAGE_PATH, next, told })
+  let isFull = false
+  const { send, close } = openSending({
+    origin,
+    token,
+    path: USAGE_PATH,
+    next,
+    log,
+    away: 'cannot report usage to the control plane; it is kept and sent later',
+    refused: 'the control plane rejected a usage report; it is not counted',
+    onTaken() {
+      isFull = false
+    },
+  })
   let isEarly = false
   const timer = setInterval(() => {
     isEarly = false
@@ -36,7 +47,10 @@ export function openUsage(origin: string, token: string, log: Logger, periodMs =
   }, periodMs)
   function add(this: CountedResponse): void {
     const status = this.headersSent ? this.statusCode : undefined
-    if (!counts.add(this.deploymentId!, { status, bytes: this.bodyBytes })) told.full()
+    if (!counts.add(this.deploymentId!, { status, bytes: this.bodyBytes })) {
+      if (!isFull) log.warn('too many deployments to keep their usage; requests to others are not counted')
+      isFull = true
+    }
     if (isEarly || counts.size() < MANY) return
     isEarly = true
     void send()
@@ -51,29 +65,6 @@ export function openUsage(origin: string, token: string, log: Logger, periodMs =
     async close() {
       clearInterval(timer)
       await close()
-    },
-  }
-}
-
-/** Logs each problem once until it is resolved. */
-function createTelling(log: Logger) {
-  let isAway = false
-  let isFull = false
-  return {
-    taken() {
-      isAway = false
-      isFull = false
-    },
-    away(error: unknown) {
-      if (!isAway) log.warn({ err: error }, 'cannot report usage to the control plane; it is kept and sent later')
-      isAway = true
-    },
-    full() {
-      if (!isFull) log.warn('too many deployments to keep their usage; requests to others are not counted')
-      isFull = true
-    },
-    refused(reason: string) {
-      log.error({ reason }, 'the control plane rejected a usage report; it is not counted')
     },
   }
 }

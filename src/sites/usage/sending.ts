@@ -1,12 +1,22 @@
 /** Sends reports to the control plane, one at a time. Retries keep the report's number, so it counts once. docs/deploying-sites.md: Usage. */
+import type { Logger } from 'pino'
 import { Pool } from 'undici'
 import { randomText } from '../../platform/base/ids.ts'
 
-/** What is to be logged of reports. `refused`: the report is lost. */
-export type Told = { taken(): void; away(error: unknown): void; refused(reason: string): void }
-
-/** `next`: the fields of the next report; undefined where nothing is to be sent. */
-type Options = { origin: string; token: string; path: string; next: () => object | undefined; told: Told }
+/**
+ * `next`: the fields of the next report; undefined where nothing is to be sent. `away`, `refused`: what is logged, where the control plane does not
+ * answer and where a report is lost. `onTaken`: a report counts.
+ */
+type Options = {
+  origin: string
+  token: string
+  path: string
+  next: () => object | undefined
+  log: Logger
+  away: string
+  refused: string
+  onTaken?: () => void
+}
 
 export type Sending = {
   /** Sends all that is pending, unless one report fails. Never throws. Concurrent callers share the result. */
@@ -23,13 +33,15 @@ const MAX_REASON = 200
 type Report = { sequence: number; body: string }
 
 /** Opens the sending of reports to the control plane at `origin`, with BERTH_SITES_TOKEN. */
-export function openSending({ origin, token, path, next, told }: Options): Sending {
+export function openSending(options: Options): Sending {
+  const { origin, token, path, next, log } = options
   const controller = new AbortController()
   const pool = new Pool(origin, { connections: 1, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const server = randomText(16)
   let sequence = 0
   let report: Report | undefined
   let running: Promise<void> | undefined
+  let isAway = false
   const nextReport = (): Report | undefined => {
     const fields = next()
     if (fields === undefined) return undefined
@@ -40,11 +52,14 @@ export function openSending({ origin, token, path, next, told }: Options): Sendi
     for (report ??= nextReport(); report !== undefined; report = nextReport()) {
       try {
         const refused = await postReport(pool, { token, path, body: report.body }, controller.signal)
-        if (refused !== undefined) told.refused(refused)
+        if (refused !== undefined) log.error({ reason: refused }, options.refused)
       } catch (error) {
-        return told.away(error)
+        if (!isAway) log.warn({ err: error }, options.away)
+        isAway = true
+        return
       }
-      told.taken()
+      isAway = false
+      options.onTaken?.()
     }
   }
   const send = () => {

@@ -1,8 +1,9 @@
 /** Cookie with a bypass secret for automated browsers, checked on each request. docs/edge.md: Protection. */
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { canHoldSession } from '../../platform/verdict/site-sign-in.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 import { ownCookie, readOwnCookie } from './cookies.ts'
+import { changeHeaders } from './send.ts'
 
 const SECRET = 'x-vercel-protection-bypass'
 const WISH = 'x-vercel-set-bypass-cookie'
@@ -33,16 +34,12 @@ export function keepBypass({ headers }: IncomingMessage, response: ServerRespons
 
 /** Sends Berth's cookies with those of the site, which would replace them. Call it before `keepCookiesApart`, which removes Berth's from those of the site. */
 export function keepOwnCookies(response: ServerResponse): void {
-  const writeHead = response.writeHead.bind(response) as (
-    status: number,
-    headers?: OutgoingHttpHeaders,
-  ) => ServerResponse
-  response.writeHead = ((status: number, headers: OutgoingHttpHeaders = {}) => {
+  changeHeaders(response, (headers) => {
     const own = response.getHeader('set-cookie')
     const others = headers['set-cookie']
-    if (own === undefined || others === undefined) return writeHead(status, headers)
-    return writeHead(status, { ...headers, 'set-cookie': [own, others].flat().map(String) })
-  }) as ServerResponse['writeHead']
+    if (own === undefined || others === undefined) return headers
+    return { ...headers, 'set-cookie': [own, others].flat().map(String) }
+  })
 }
 
 /** The raw value: an escaped one does not fit into a cookie. */

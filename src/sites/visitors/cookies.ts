@@ -1,6 +1,7 @@
 /** Isolates cookies of sites, which share the platform's suffix. docs/deploying-sites.md: Cookies. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { readHost } from '../../platform/verdict/host-name.ts'
+import { changeHeaders } from './send.ts'
 
 /** Browsers store no cookie above 4 KiB. */
 const MAX_COOKIE = 8 * 1024
@@ -58,20 +59,16 @@ function setsOwn(cookie: string): boolean {
 
 /** Removes response headers that affect other sites: the attribute `Domain` for the suffix or a parent domain, and `Clear-Site-Data` for cookies. */
 export function keepCookiesApart(response: ServerResponse, suffix: string): void {
-  const writeHead = response.writeHead.bind(response) as (
-    status: number,
-    headers?: OutgoingHttpHeaders,
-  ) => ServerResponse
-  response.writeHead = ((status: number, headers?: OutgoingHttpHeaders) => {
+  changeHeaders(response, (headers) => {
     // Most responses have no such header.
-    if (headers === undefined || !Object.keys(headers).some(isOfCookies)) return writeHead(status, headers)
+    if (!Object.keys(headers).some(isOfCookies)) return headers
     const apart: OutgoingHttpHeaders = {}
     for (const [name, value] of Object.entries(headers)) {
       const kept = keptOf(name.toLowerCase(), value, { suffix, named: response.req.headers.host ?? '' })
       if (kept !== undefined) apart[name] = kept
     }
-    return writeHead(status, apart)
-  }) as ServerResponse['writeHead']
+    return apart
+  })
 }
 
 function isOfCookies(name: string): boolean {

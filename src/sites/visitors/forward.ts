@@ -12,7 +12,17 @@ import type { Decision } from '../router/decision.ts'
 import { RoutingError, withoutSecrets } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
 import { becomes } from '../static/send.ts'
-import { drain, ERROR_HEADER, hasBody, letContinue, type Outgoing, sendAnswer, sentence } from './send.ts'
+import {
+  bodyWithin,
+  drain,
+  ERROR_HEADER,
+  hasBody,
+  hasNoBody,
+  letContinue,
+  type Outgoing,
+  sendAnswer,
+  sentence,
+} from './send.ts'
 import { namesIn, type Visit } from './visit.ts'
 
 type Proxy = Extract<Decision, { kind: 'proxy' }>
@@ -138,17 +148,13 @@ function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, resp
   if (isSent && length !== undefined) headers['content-length'] = length
   if (isSent) letContinue(raw, response)
   else drain(raw, response)
-  const body = isSent ? Readable.from(bounded(raw, maxBody), { objectMode: false }) : null
+  const body = isSent
+    ? Readable.from(
+        bodyWithin(raw, maxBody, () => new TooLarge()),
+        { objectMode: false },
+      )
+    : null
   return { method: request.method, headers, body }
-}
-
-async function* bounded(raw: IncomingMessage, maxBody: number): AsyncGenerator<Buffer> {
-  let bytes = 0
-  for await (const piece of raw.iterator({ destroyOnReturn: false })) {
-    bytes += piece.length
-    if (bytes > maxBody) throw new TooLarge()
-    yield piece
-  }
 }
 
 /** Appends the visitor's query; parameters of the rule take precedence. Returns undefined if the URL is too long. */
@@ -163,11 +169,6 @@ export function withQuery(url: string, search: string): string | undefined {
     if (added.length > 0) target.search += `&${new URLSearchParams(added)}`
   }
   return target.href.length > MAX_URL ? undefined : target.href
-}
-
-/** RFC 9110 6.4.1, 15.3.6. */
-function hasNoBody(status: number): boolean {
-  return status < 200 || status === 204 || status === 205 || status === 304
 }
 
 async function passOn(

@@ -3,7 +3,7 @@ import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
 import type { OutputFacts } from '../../platform/verdict/facts.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
-import { piecesOf } from '../content/opened-file.ts'
+import { readWhole } from '../content/opened-file.ts'
 
 /** A site for the routing pool. `account`: the owner of its files. `manifest`: JSON. */
 export type OpenSite = { site: string; account: string; manifest: string }
@@ -66,9 +66,7 @@ async function readManifest(
   if (size > OUTPUT_LIMITS.manifestBytes) throw new ContentUnavailable('too_large', `${accountId}/${digest}`)
   const file = await cache.open(accountId, { sha256: digest, size })
   try {
-    const pieces: Buffer[] = []
-    for await (const piece of piecesOf(file)) pieces.push(piece)
-    return Buffer.concat(pieces).toString()
+    return (await readWhole(file)).toString()
   } finally {
     file.close()
   }

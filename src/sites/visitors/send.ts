@@ -19,18 +19,26 @@ export function letContinue(request: IncomingMessage, response: ServerResponse):
   if (waiting.delete(request)) response.writeContinue()
 }
 
-/** Omits the body of this response and sends only status and headers. Call it before responding. */
-export function leaveOutBody(response: ServerResponse): void {
+/** Changes the headers of this response when they are sent. Call it before responding. */
+export function changeHeaders(
+  response: ServerResponse,
+  change: (headers: OutgoingHttpHeaders, status: number) => OutgoingHttpHeaders,
+): void {
   const writeHead = response.writeHead.bind(response) as (
     status: number,
     headers: OutgoingHttpHeaders,
   ) => ServerResponse
+  response.writeHead = ((status: number, headers: OutgoingHttpHeaders = {}) =>
+    writeHead(status, change(headers, status))) as ServerResponse['writeHead']
+}
+
+/** Omits the body of this response and sends only status and headers. Call it before responding. */
+export function leaveOutBody(response: ServerResponse): void {
   const end = response.end.bind(response)
-  response.writeHead = ((status: number, headers: OutgoingHttpHeaders = {}) => {
-    const { 'content-length': _, 'content-encoding': __, ...kept } = headers
+  changeHeaders(response, ({ 'content-length': _, 'content-encoding': __, ...kept }, status) =>
     // RFC 9110 8.6: these have no length.
-    return writeHead(status, status === 204 || status === 304 ? kept : { ...kept, 'content-length': 0 })
-  }) as ServerResponse['writeHead']
+    status === 204 || status === 304 ? kept : { ...kept, 'content-length': 0 },
+  )
   response.write = () => true
   response.end = (() => end()) as ServerResponse['end']
 }
@@ -67,6 +75,25 @@ export function drain(request: IncomingMessage, response: ServerResponse): void 
     if (response.writableFinished) request.destroy()
     else response.once('finish', () => request.destroy())
   })
+}
+
+/** Yields the body of a request. Throws `tooLarge` once it has more than `max` bytes. */
+export async function* bodyWithin(
+  request: IncomingMessage,
+  max: number,
+  tooLarge: () => Error,
+): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    bytes += piece.length
+    if (bytes > max) throw tooLarge()
+    yield piece
+  }
+}
+
+/** Returns whether responses of a status have no body (RFC 9110 6.4.1, 15.3.6). */
+export function hasNoBody(status: number): boolean {
+  return status < 200 || status === 204 || status === 205 || status === 304
 }
 
 /** Returns whether a request has a body or announces one. */

@@ -1,20 +1,17 @@
 /** Keeps responses of protected sites out of shared caches. docs/deploying-sites.md: Sites server, Protected hosts. */
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import { changeHeaders } from './send.ts'
 
 /** TABLE headers that control shared caches in addition to `Cache-Control`. */
 const OF_SHARED_CACHES = ['cdn-cache-control', 'surrogate-control', 'vercel-cdn-cache-control']
 
 /** Marks the response as `private`, unless it has `no-store`. Call it before responding. */
 export function keepPrivate(response: ServerResponse): void {
-  const writeHead = response.writeHead.bind(response) as (
-    status: number,
-    headers: OutgoingHttpHeaders,
-  ) => ServerResponse
-  response.writeHead = ((status: number, headers: OutgoingHttpHeaders = {}) => {
+  changeHeaders(response, (headers) => {
     const kept = Object.entries(headers).filter(([name]) => !OF_SHARED_CACHES.includes(name))
     const said = privately(String(headers['cache-control'] ?? ''))
-    return writeHead(status, { ...Object.fromEntries(kept), 'cache-control': said })
-  }) as ServerResponse['writeHead']
+    return { ...Object.fromEntries(kept), 'cache-control': said }
+  })
 }
 
 /** A directive of `Cache-Control`. A comma within a quoted string does not end it (RFC 9110 5.6.4). */

@@ -81,9 +81,8 @@ export async function openSitesServer(
   const listener = openListener({ config, log, shutdownSignal: stop.signal }, suffix, (request, response) =>
     answerVisitor(parts, request, response),
   )
-  const stopCrons =
-    functions &&
-    startCrons({ origin: controlPlane, token, log }, (raw, response) => answerVisitor(parts, raw, response, 'cron'))
+  const askAsCron = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'cron'))
+  const stopCrons = functions && startCrons({ origin: controlPlane, token, log }, askAsCron)
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
@@ -116,7 +115,9 @@ async function openRunning(options: FunctionOptions, { cache, folder, controlPla
   const functions = await openFunctionRuntime(options, { cache, data, controlPlane, token, letContinue, log })
   const prerenders = await openPrerenders({ functions, cache, folder, log })
   return {
-    ...{ data, functions, prerenders },
+    data,
+    functions,
+    prerenders,
     take(lines: readonly FactLine[]) {
       data.take(lines)
       prerenders.take(lines)

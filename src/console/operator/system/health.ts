@@ -22,7 +22,6 @@ export const healthScreens: readonly Screen[] = [
     path: operatorPath('health'),
     name: 'showHealth',
     calls: [],
-    requiresReauthentication: true,
     run: showHealth,
   }),
   consoleScreen({
@@ -30,7 +29,6 @@ export const healthScreens: readonly Screen[] = [
     path: CHECKS_PATH,
     name: 'showChecks',
     calls: ['operatorGetHealth'],
-    requiresReauthentication: true,
     run: showChecks,
   }),
   consoleScreen({
@@ -38,7 +36,6 @@ export const healthScreens: readonly Screen[] = [
     path: operatorPath('attention'),
     name: 'showAttention',
     calls: ['operatorGetReport'],
-    requiresReauthentication: true,
     run: showAttention,
   }),
 ]

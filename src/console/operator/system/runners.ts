@@ -24,7 +24,6 @@ export const runnerScreens: readonly Screen[] = [
     path: LIST,
     name: 'showRunners',
     calls: ['operatorListRunners'],
-    requiresReauthentication: true,
     run: (ctx) => showRunners(ctx),
   }),
   action<typeof Change>({
@@ -36,7 +35,6 @@ export const runnerScreens: readonly Screen[] = [
     request: ({ params, form }) => ({ params: { runner: params.id! }, body: { draining: form.draining === 'true' } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showRunners(ctx, error),
-    fresh: true,
   }),
   action({
     path: `${LIST}/:id/remove`,
@@ -46,7 +44,6 @@ export const runnerScreens: readonly Screen[] = [
     request: ({ params }) => ({ params: { runner: params.id! } }),
     next: () => LIST,
     renderErrors: (ctx, _, error) => showRunners(ctx, error),
-    fresh: true,
   }),
 ]
 

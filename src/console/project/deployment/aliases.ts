@@ -20,7 +20,7 @@ export function aliasesCard(
   aliases: readonly Alias[],
 ): Html {
   const path = deploymentPath(account, project.name, one.id, 'aliases')
-  const may = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
+  const may = canInAccount(account, 'project:write', 'deployment:write')
   const writes = may && !isInTransfer(project)
   const assigns = writes && canInAccount(account, 'domain:write') && one.readyState === 'READY'
   const row = ({ alias }: Alias) => {

@@ -12,12 +12,12 @@ import {
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { Alias, AssignedAlias } from '../../../projects/aliases/schema.ts'
-import { action, field, formErrorNotice } from '../../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../../action.ts'
 import type { FormError } from '../../form-error.ts'
-import { consolePage, deploymentPath, findAccountOfPath } from '../../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, unlessGone } from '../../frame.ts'
 import { titleOf } from '../commit.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from '../deployments.ts'
-import { DEPLOYMENT_READ, mustBeOfProject, readDeployment, unlessGone } from './of-project.ts'
+import { DEPLOYMENT_READ, mustBeOfProject, readDeployment } from './of-project.ts'
 
 const PATH = `${DEPLOYMENTS_PATH}/:id/aliases`
 /** The route validates, so the form keeps the submitted value. */
@@ -71,20 +71,16 @@ async function showAssignment(ctx: ConsoleCtx, { params, url }: ScreenInput, err
   const { project, one } = await readDeployment(ctx, account, params)
   const back = deploymentPath(account, project.name, one.id)
   const title = 'Assign domain'
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
-      title,
-      within: [[titleOf(one), back]],
-      body: html`<div class="head"><h1>${title}</h1></div>
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title,
+    within: [[titleOf(one), back]],
+    body: html`<div class="head"><h1>${title}</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 <p>The domain points to <strong>${titleOf(one)}</strong> until a later deployment or promote takes it.</p>
-${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Assign domain</button><a class="btn" href="${back}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }

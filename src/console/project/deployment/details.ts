@@ -24,7 +24,7 @@ export function detailsCard(
   { queued, ran }: BuildTimes,
 ): Html {
   const to = (page: string) => deploymentPath(account, project, one.id, page)
-  const removes = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
+  const removes = canInAccount(account, 'project:write', 'deployment:write')
   return html`<section class="card in stack"><h2>Details</h2><dl class="facts">
 <dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}

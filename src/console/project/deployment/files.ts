@@ -8,7 +8,7 @@ import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import { countOf } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
-import { consolePage, deploymentPath, findAccountOfPath } from '../../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage } from '../../frame.ts'
 import { bytes } from '../../operator/frame.ts'
 import { titleOf } from '../commit.ts'
 import { DEPLOYMENT_READ, readDeployment } from './of-project.ts'
@@ -52,16 +52,12 @@ async function showFiles(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
   const back = deploymentPath(account, params.name!, one.id)
   const to = (path: readonly string[]) =>
     path.length === 0 ? `${back}/files` : `${back}/files?${new URLSearchParams({ path: path.join('/') })}`
-  return consolePage(
-    ctx,
-    { account, project: params.name!, tab: 'deployments' },
-    {
-      title: 'Output',
-      within: [[titleOf(one), back], ...names.map((name, at) => [name, to(names.slice(0, at + 1))] as const)],
-      body: html`<div class="head"><h1>Output</h1></div>
+  return projectPage(ctx, account, params.name!, 'deployments', {
+    title: 'Output',
+    within: [[titleOf(one), back], ...names.map((name, at) => [name, to(names.slice(0, at + 1))] as const)],
+    body: html`<div class="head"><h1>Output</h1></div>
 ${entries.length === 0 ? html`<p class="card empty">This deployment has no files here.</p>` : table(entries, (name) => to([...names, name]))}`,
-    },
-  )
+  })
 }
 
 /** Refuses: not_found 404 for a directory that is not there. */

@@ -1,8 +1,9 @@
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
-import { Refusal, refuse } from '../../../platform/refusals/refusal.ts'
+import { refuse } from '../../../platform/refusals/refusal.ts'
 import type { Deployment } from '../../../projects/deployments/schema.ts'
 import type { Project } from '../../../projects/projects/schema.ts'
+import { unlessGone } from '../../frame.ts'
 
 /** Routes that `readDeployment` calls. */
 export const DEPLOYMENT_READ = ['getProject', 'getDeployment']
@@ -19,7 +20,7 @@ export async function readDeployment(
   return { project, one }
 }
 
-/** Refuses: not_found 404 for a deployment of another project. One that is gone is left to the route: `unlessGone`. */
+/** Refuses: not_found 404 for a deployment of another project. One that is gone is left to the route, which answers a repeated request as the first. */
 export async function mustBeOfProject(
   ctx: ConsoleCtx,
   account: OwnAccount,
@@ -27,14 +28,4 @@ export async function mustBeOfProject(
 ): Promise<void> {
   const one = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } }))
   if (one) await readDeployment(ctx, account, params)
-}
-
-/** Returns what was asked for; undefined for what is gone. The route answers a repeated request about it as the first. */
-export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof Refusal && error.key === 'not_found') return undefined
-    throw error
-  }
 }

@@ -5,7 +5,7 @@ import { html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import type { DeploymentAliases } from '../../../projects/aliases/schema.ts'
 import { action } from '../../action.ts'
-import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../../frame.ts'
 import { titleOf } from '../commit.ts'
 import { mooring, sheet } from '../confirm.ts'
 import { DEPLOYMENT_SHOWN, deploymentPage } from '../deployments.ts'
@@ -43,24 +43,20 @@ async function askRemoval(ctx: ConsoleCtx, { params, url }: ScreenInput) {
   const isLive = project.targets?.production?.id === one.id
   const back = deploymentPath(account, project.name, one.id)
   const title = 'Remove deployment?'
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'deployments' },
-    {
+  return projectPage(ctx, account, project.name, 'deployments', {
+    title,
+    within: [[titleOf(one), back]],
+    body: sheet(ctx, {
       title,
-      within: [[titleOf(one), back]],
-      body: sheet(ctx, {
-        title,
-        about: html`Its URL, its build log and its figures go with it. You cannot undo this.`,
-        moves: html`<div class="berths"><div>${mooring(one, isLive ? 'Live now' : 'Not live', ctx.now, isLive)}
+      about: html`Its URL, its build log and its figures go with it. You cannot undo this.`,
+      moves: html`<div class="berths"><div>${mooring(one, isLive ? 'Live now' : 'Not live', ctx.now, isLive)}
 ${aliases.length > 0 && html`<ul class="lines">${aliases.map(({ alias }) => html`<li><span class="medium any">${alias}</span></li>`)}</ul>`}</div></div>`,
-        follows: isLive
-          ? note('bad', 'It serves production. Visitors get 404 until you promote another deployment or deploy again.')
-          : note('warn', 'Domains of a branch or an environment move to its newest ready deployment.'),
-        action: url,
-        back,
-        button: html`<button class="btn danger">Remove deployment</button>`,
-      }),
-    },
-  )
+      follows: isLive
+        ? note('bad', 'It serves production. Visitors get 404 until you promote another deployment or deploy again.')
+        : note('warn', 'Domains of a branch or an environment move to its newest ready deployment.'),
+      action: url,
+      back,
+      button: html`<button class="btn danger">Remove deployment</button>`,
+    }),
+  })
 }

@@ -9,11 +9,11 @@ import {
 } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { Project } from '../../../projects/projects/schema.ts'
-import { action, field, formErrorNotice } from '../../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../../frame.ts'
 import { relativeTime } from '../../time.ts'
 
 const PATH = '/console/t/:slug/projects/:name/settings/git'
@@ -91,12 +91,9 @@ async function showGitLink(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const writes = canInAccount(account, 'project:write')
   // Also where the project was linked since the form was shown.
   const links = link === undefined || (error !== undefined && 'repo' in error.typed)
-  return consolePage(
-    ctx,
-    { account, project: name, tab: 'settings' },
-    {
-      title: TITLE,
-      body: html`<div class="head"><h1>${TITLE}</h1></div>
+  return projectPage(ctx, account, name, 'settings', {
+    title: TITLE,
+    body: html`<div class="head"><h1>${TITLE}</h1></div>
 ${formErrorNotice(error)}
 ${link ? facts(link, ctx.now) : html`<p class="card empty">Not linked to a repository.</p>`}
 ${writes && links && linkForm(ctx, path, error)}
@@ -110,8 +107,7 @@ ${
     confirmedButton(ctx, `${path}/unlink`, 'Unlink repository'),
   )
 }`,
-    },
-  )
+  })
 }
 
 function facts(link: Link, now: number): Html {
@@ -122,20 +118,18 @@ function facts(link: Link, now: number): Html {
 }
 
 function linkForm(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('Link a repository', 'Pushes to it become deployments by your build system.')}
 ${csrfFields(ctx)}
 ${select('type', 'Host', Object.entries(HOSTS), { error, hint: 'GitLab and Bitbucket need a credential, which an operator sets for the account.' })}
-${field('repo', 'Repository', { required: true, error, hint: 'Owner and name, such as acme/web.', attributes: plain })}
+${field('repo', 'Repository', { required: true, error, hint: 'Owner and name, such as acme/web.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Link repository</button></p>
 </form>`
 }
 
 function branchForm(ctx: ConsoleCtx, path: string, { productionBranch }: Link, error: FormError | undefined): Html {
-  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="card in stack form" method="post" action="${path}/branch">${cardTitle('Production branch', 'Its deployments are of production.')}
 ${csrfFields(ctx)}
-${field('branch', 'Branch', { value: productionBranch, required: true, error, attributes: plain })}
+${field('branch', 'Branch', { value: productionBranch, required: true, error, attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn">Save branch</button></p>
 </form>`
 }

@@ -13,10 +13,10 @@ import {
 import { Refusal, refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import { previewTransfer, type TransferPreview } from '../../../projects/transfer/preview.ts'
-import { action, field, formErrorNotice, formErrorOf } from '../../action.ts'
+import { action, field, formErrorNotice, formErrorOf, PLAIN_TEXT } from '../../action.ts'
 import { cardTitle, countOf } from '../../controls.ts'
 import type { FormError } from '../../form-error.ts'
-import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
+import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../../frame.ts'
 import { relativeTime } from '../../time.ts'
 
 const RECEIVE = '/console/t/:slug/receive'
@@ -24,7 +24,6 @@ const TITLE = 'Accept a transfer'
 const Text = Type.Optional(Type.String())
 const Receipt = Type.Object({ code: Text, newProjectName: Text, step: Text })
 type Form = Static<typeof Receipt>
-const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
 
 const accept = action({
   path: RECEIVE,
@@ -96,23 +95,19 @@ function reviewPage(
   const typed = { code: form.code, newProjectName: form.newProjectName }
   const taken = `${account.slug} already has a project named “${name}”. Enter another name.`
   const wrong = error ?? (isNameTaken && !form.newProjectName?.trim() ? nameTaken(taken, typed) : undefined)
-  return consolePage(
-    ctx,
-    { account, tab: '' },
-    {
-      title: 'Review the transfer',
-      body: html`<div class="head"><h1>Accept ${name} into ${account.slug}?</h1></div>
+  return accountPage(ctx, account, '', {
+    title: 'Review the transfer',
+    body: html`<div class="head"><h1>Accept ${name} into ${account.slug}?</h1></div>
 ${formErrorNotice(error)}
 <section class="card in stack">${cardTitle('Project')}<dl class="facts"><dt>Project</dt><dd>${name}</dd><dt>From</dt><dd>${from}</dd><dt>Code created by</dt><dd>${createdBy}</dd><dt>Code expires</dt><dd>${relativeTime(expiresAt, ctx.now)}</dd></dl></section>
 <section class="card in stack">${cardTitle('What moves')}${whatMoves(preview)}</section>
 <section class="card in stack">${cardTitle('What stays behind')}${whatStays(preview)}</section>
 <form class="card in stack form" method="post" action="${url}" data-turbo="false" data-review>${cardTitle('Accept', 'The project moves in the background, and cannot be changed meanwhile.')}
 ${csrfFields(ctx)}<input type="hidden" name="code" value="${form.code}">
-${field('newProjectName', 'New name', { required: isNameTaken, value: form.newProjectName, error: wrong, hint: isNameTaken ? 'Lowercase letters, digits, ".", "_" and "-".' : 'Leave empty to keep the name.', attributes: PLAIN })}
+${field('newProjectName', 'New name', { required: isNameTaken, value: form.newProjectName, error: wrong, hint: isNameTaken ? 'Lowercase letters, digits, ".", "_" and "-".' : 'Leave empty to keep the name.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary" name="step" value="accept">Accept into ${account.slug}</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 function nameTaken(message: string, typed: Record<string, unknown>): FormError {
@@ -137,19 +132,15 @@ function whatStays({ variables }: TransferPreview): Html {
 async function showCode(ctx: ConsoleCtx, { params, url, form }: ScreenInput, error?: FormError): Promise<Page> {
   const account = await findAccountOfPath(ctx, params)
   const { newProjectName } = (form ?? {}) as Form
-  return consolePage(
-    ctx,
-    { account, tab: '' },
-    {
-      title: TITLE,
-      body: html`<div class="head"><h1>${TITLE}</h1></div>
+  return accountPage(ctx, account, '', {
+    title: TITLE,
+    body: html`<div class="head"><h1>${TITLE}</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}${newProjectName && html`<input type="hidden" name="newProjectName" value="${newProjectName}">`}
-${field('code', 'Code', { required: true, error, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: PLAIN })}
+${field('code', 'Code', { required: true, error, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Review the transfer</button><a class="btn" href="${accountPath(account)}">Cancel</a></p>
 </form>
 <p class="soft small">You see what the project brings before you accept it.</p>`,
-    },
-  )
+  })
 }

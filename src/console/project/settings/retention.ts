@@ -9,7 +9,7 @@ import { action, formErrorNotice } from '../../action.ts'
 import { editFields } from '../../edit-form.ts'
 import { fieldRow, select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../../frame.ts'
 
 const PATH = '/console/t/:slug/projects/:name/settings/retention'
 const TITLE = 'Deployment retention'
@@ -70,18 +70,14 @@ function bodyOf(form: Static<typeof Retention>) {
 async function showRetention(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const may = canInAccount(account, 'project:write') && canInAccount(account, 'deployment:write')
-  return consolePage(
-    ctx,
-    { account, project: project.name, tab: 'settings' },
-    {
-      title: TITLE,
-      body: html`<div class="head"><h1>${TITLE}</h1></div>
+  const may = canInAccount(account, 'project:write', 'deployment:write')
+  return projectPage(ctx, account, project.name, 'settings', {
+    title: TITLE,
+    body: html`<div class="head"><h1>${TITLE}</h1></div>
 ${formErrorNotice(error)}
 <p>Older deployments are removed. The one that serves production and those with a domain stay.</p>
 ${may ? retentionForm(ctx, url, project, error) : facts(project)}`,
-    },
-  )
+  })
 }
 
 function retentionForm(ctx: ConsoleCtx, url: string, project: Project, error: FormError | undefined): Html {

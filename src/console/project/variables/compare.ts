@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
 import { type Choice, dataTable, select } from '../../fields.ts'
-import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { findAccountOfPath, projectPage } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { environmentChoices, isIn, listPath, VARIABLES_PATH } from './environments.ts'
 
@@ -42,12 +42,9 @@ async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const different = rows.filter(({ state }) => state !== 'same')
   const shown = query.all ? rows : different
   const label = (side: string) => choices.find(([value]) => value === side)?.[1] ?? side
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: 'Compare environments',
-      body: html`<div class="head"><h1>Compare environments</h1></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: 'Compare environments',
+    body: html`<div class="head"><h1>Compare environments</h1></div>
 ${sidesForm(`${listPath(account, project)}/compare`, choices, { ...query, left, right })}
 <p role="status">${summary(rows.length, different.length)}</p>
 ${
@@ -59,8 +56,7 @@ ${
   )
 }
 <p class="soft small">General values only, without branch overrides and shared variables. Values that are write-only, or that your role cannot read, are not compared.</p>`,
-    },
-  )
+  })
 }
 
 function sidesForm(path: string, choices: readonly Choice[], query: Static<typeof Sides>): Html {

@@ -19,7 +19,7 @@ import { action, formErrorNotice, formErrorOf } from '../../action.ts'
 import { cardTitle, countOf } from '../../controls.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { findAccountOfPath, projectPage } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import {
   branchField,
@@ -118,12 +118,9 @@ async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, error?:
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: 'Paste a .env file',
-      body: html`<div class="head"><h1>Paste a .env file</h1></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: 'Paste a .env file',
+    body: html`<div class="head"><h1>Paste a .env file</h1></div>
 ${error && (badLines(error) ?? formErrorNotice(error))}
 ${commentNote(error?.typed as Form | undefined)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">
@@ -132,8 +129,7 @@ ${inputs(choices, error)}
 <p class="line"><button class="btn primary" name="step" value="plan">Review changes</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 <p class="soft small">From a terminal: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
-    },
-  )
+  })
 }
 
 function inputs(choices: readonly Choice[], error: FormError | undefined): Html {
@@ -168,12 +164,9 @@ async function showPlan(
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
   const typed = { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} }
   const changes = plan.created.length + plan.updated.length + plan.removed.length
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: 'Review changes',
-      body: html`<div class="head"><h1>Review changes</h1></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: 'Review changes',
+    body: html`<div class="head"><h1>Review changes</h1></div>
 ${formErrorNotice(error)}
 ${commentNote(form)}
 <p>${changes === 0 ? 'No changes.' : html`Changes in ${where(form, choices)}. Nothing is applied yet.`}</p>
@@ -187,8 +180,7 @@ ${csrfFields(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
 ${inputs(choices, typed)}
 </details>
 </form>`,
-    },
-  )
+  })
 }
 
 /** A block has no comments: the comment that was typed is shown again, and stays in the form. */

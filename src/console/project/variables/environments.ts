@@ -2,7 +2,7 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type EnvVar, isStandard, TARGETS } from '../../../projects/env/schema.ts'
 import { READERS } from '../../../readers.ts'
-import { type FieldOptions, field } from '../../action.ts'
+import { type FieldOptions, field, PLAIN_TEXT } from '../../action.ts'
 import { type Choice, checkboxesField } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
 import { canInAccount, projectPath } from '../../frame.ts'
@@ -51,8 +51,8 @@ export function environmentsField(
   error: FormError | undefined,
 ): Html {
   const isWhole = choices.some(([one]) => one === 'production')
-  const hint = 'Your role cannot change production variables.'
-  return checkboxesField('target', 'Environments', choices, { chosen, error, ...(!isWhole && { hint }) })
+  const hint = isWhole ? undefined : 'Your role cannot change production variables.'
+  return checkboxesField('target', 'Environments', choices, { chosen, error, hint })
 }
 
 /** Production needs its own permission. */
@@ -71,10 +71,14 @@ export function canReadVariable(account: OwnAccount, { type, target }: Pick<EnvV
   return type === 'plain' || type === 'system' || (canInAccount(account, 'env:decrypt') && canTouch(account, target))
 }
 
+/** Compares variables by key. */
+export function compareKeys({ key: a }: Pick<EnvVar, 'key'>, { key: b }: Pick<EnvVar, 'key'>): number {
+  return Number(a > b) - Number(a < b)
+}
+
 /** Renders the branch field. */
 export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'error'>): Html {
-  const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return field('gitBranch', 'Branch', { ...options, hint, attributes })
+  return field('gitBranch', 'Branch', { ...options, hint, attributes: PLAIN_TEXT })
 }
 
 /** Returns the body fields of the chosen environments. */

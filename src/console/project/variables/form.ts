@@ -11,12 +11,12 @@ import {
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvVar } from '../../../projects/env/schema.ts'
-import { action, field, formErrorNotice } from '../../action.ts'
+import { action, field, formErrorNotice, PLAIN_TEXT } from '../../action.ts'
 import { cardTitle, confirmedButton, dangerCard } from '../../controls.ts'
 import { editFields } from '../../edit-form.ts'
 import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { findAccountOfPath, projectPage } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { planBlock } from './env-file.ts'
 import {
@@ -123,20 +123,16 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: 'Add variable',
-      body: html`<div class="head"><h1>Add variable</h1></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: 'Add variable',
+    body: html`<div class="head"><h1>Add variable</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${inputs(undefined, choices, error)}
 <p class="line"><button class="btn primary">Add variable</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
-    },
-  )
+  })
 }
 
 async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
@@ -147,25 +143,21 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
     refuse('missing_permission', 'Your role cannot change production variables.')
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
   const path = `${listPath(account, project)}/${variable.id}`
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: variable.key,
-      within: [],
-      body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: variable.key,
+    within: [],
+    body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(ctx, error, (error) => inputs(variable, choices, error))}
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 <div id="delete">${dangerCard(
-        'Delete variable',
-        html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
-        confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
-      )}</div>`,
-    },
-  )
+      'Delete variable',
+      html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
+      confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
+    )}</div>`,
+  })
 }
 
 /** Reads the variable from the list, without its value, so no secret read is logged. Refuses: not_found 404. */
@@ -180,11 +172,11 @@ async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: Sc
 function inputs(variable: EnvVar | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
   const chosen = variable === undefined ? DEFAULT_ENVIRONMENTS : [...variable.target, ...variable.customEnvironmentIds]
   const isNew = variable === undefined
-  return html`${field('key', 'Key', { value: variable?.key, required: !isNew, error, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"${isNew && html` data-block="value"`}` })}
+  return html`${field('key', 'Key', { value: variable?.key, required: !isNew, error, attributes: html`${PLAIN_TEXT}${isNew && html` data-block="value"`}` })}
 ${textAreaField('value', 'Value', { error, hint: isNew ? 'For many at once, leave the key empty and paste KEY=value lines here. You review them next.' : 'Leave empty to keep the current value.' })}
 ${environmentsField(choices, chosen, error)}
 ${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, error })}
-${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', error, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}
+${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', error, hint: variable?.type === 'sensitive' ? 'A write-only variable cannot be made readable.' : undefined })}
 ${field('comment', 'Comment', { value: variable?.comment, error })}`
 }
 

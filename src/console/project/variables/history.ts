@@ -13,7 +13,7 @@ import { action, formErrorNotice } from '../../action.ts'
 import { sentenceCase } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { findAccountOfPath, projectPage } from '../../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
 import { relativeTime } from '../../time.ts'
 import { readCustomEnvironments } from '../environments.ts'
@@ -58,13 +58,10 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const path = `${listPath(account, project)}/${encodeURIComponent(params.id!)}`
   const isThere = history[0]!.action !== 'deleted'
   const canWrite = canChangeVariable(account, history[0]!)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: `History of ${history[0]!.key}`,
-      within: isThere && canWrite ? [[history[0]!.key, `${path}/edit`]] : [],
-      body: html`<div class="head"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && canWrite && html`<a class="btn" href="${path}/edit">Edit</a>`}</div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: `History of ${history[0]!.key}`,
+    within: isThere && canWrite ? [[history[0]!.key, `${path}/edit`]] : [],
+    body: html`<div class="head"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && canWrite && html`<a class="btn" href="${path}/edit">Edit</a>`}</div>
 ${formErrorNotice(error)}
 ${!isThere && note('info', 'This variable was deleted with its values. The history is kept for 30 days.')}
 ${dataTable(
@@ -77,8 +74,7 @@ ${dataTable(
   ),
 )}
 <p class="soft small">Values are stored encrypted and not shown here. The last 100 versions can be restored. Restoring creates a new version.</p>`,
-    },
-  )
+  })
 }
 
 function actor({ by }: Version): Html {

@@ -9,13 +9,14 @@ import { action, formErrorNotice } from '../../action.ts'
 import { apiCommand, countOf, filterForm, shellCommand, TOKEN_HINT } from '../../controls.ts'
 import { dataTable, select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage } from '../../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
 import { relativeTime } from '../../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from '../environments.ts'
 import {
   canChangeVariable,
   canReadVariable,
+  compareKeys,
   environmentChoices,
   environmentsLabel,
   isIn,
@@ -60,23 +61,19 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     params: { idOrName: project },
   })
   const environments = await readCustomEnvironments(ctx, account, project)
-  const found = narrow(envs, query).sort((a, b) => compareTexts(a.key, b.key))
+  const found = narrow(envs, query).sort(compareKeys)
   const people = found.flatMap(({ updatedBy }) => updatedBy ?? [])
   const names = await readUserNames(ctx, account, people)
   const logos = new Set(found.flatMap((one) => originOf(one.integration?.icon)))
   const path = listPath(account, project)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: 'Variables',
-      images: [...logos].join(' '),
-      body: html`<div class="head"><h1>Variables</h1><div class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${envs.length > 0 && downloads(account, path, environments)} ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</div></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: 'Variables',
+    images: [...logos].join(' '),
+    body: html`<div class="head"><h1>Variables</h1><div class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${envs.length > 0 && downloads(account, path, environments)} ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</div></div>
 ${formErrorNotice(error)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, { path, environments, names }) : nothing(ctx, account, project, envs.length === 0)}`,
-    },
-  )
+  })
 }
 
 /** With an environment, returns what a deployment there receives: a branch value hides the general one of the same key. */
@@ -89,11 +86,6 @@ function narrow(envs: Listed, { search = '', environment, branch }: Query): List
   )
   const ofBranch = new Set(there.filter(({ gitBranch }) => gitBranch !== undefined).map(({ key }) => key))
   return there.filter(({ key, gitBranch }) => gitBranch !== undefined || !ofBranch.has(key))
-}
-
-function compareTexts(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }
 
 function filters(path: string, query: Query, count: number, choices: ReturnType<typeof environmentChoices>): Html {

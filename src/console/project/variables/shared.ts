@@ -8,7 +8,7 @@ import { action, formErrorNotice } from '../../action.ts'
 import { button } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
-import { canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
+import { canInAccount, findAccountOfPath, projectPage } from '../../frame.ts'
 import { keyOf, listSharedVariables, sharedPath } from '../../shared-variables/list.ts'
 import { canChangeVariable, environmentsLabel, listPath, VARIABLES_PATH } from './environments.ts'
 
@@ -59,16 +59,12 @@ async function showShared(ctx: ConsoleCtx, { params }: ScreenInput, error?: Form
 <td>${isLinked ? state('good', 'Linked') : state('idle', 'Not linked')}</td>
 ${writes && html`<td class="act">${canChangeVariable(account, one) && link()}</td>`}</tr>`
   })
-  return consolePage(
-    ctx,
-    { account, project: name, tab: 'variables' },
-    {
-      title: TITLE,
-      within: [],
-      body: html`<div class="head"><h1>${TITLE}</h1><a href="${sharedPath(account)}">All shared variables</a></div>
+  return projectPage(ctx, account, name, 'variables', {
+    title: TITLE,
+    within: [],
+    body: html`<div class="head"><h1>${TITLE}</h1><a href="${sharedPath(account)}">All shared variables</a></div>
 ${formErrorNotice(error)}
 <p class="soft">Future deployments of ${name} have the linked variables. Its own variables with the same key take precedence.</p>
 ${dataTable(TITLE, ['Key', 'Environments', 'State', writes && 'Actions'], rows, { none: 'The account has no shared variables yet.' })}`,
-    },
-  )
+  })
 }

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvVar } from '../../../projects/env/schema.ts'
 import { copyButton } from '../../controls.ts'
-import { accountPath, consolePage, findAccountOfPath } from '../../frame.ts'
+import { accountPath, findAccountOfPath, projectPage } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { canChangeVariable, environmentsLabel, listPath, VARIABLE_PATH, VARIABLES_PATH } from './environments.ts'
 
@@ -48,28 +48,29 @@ async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   })
   const environments = await readCustomEnvironments(ctx, account, project)
   const path = listPath(account, project)
-  return consolePage(
-    ctx,
-    { account, project, tab: 'variables' },
-    {
-      title: variable.key,
-      within: [],
-      body: html`<div class="head"><h1><code>${variable.key}</code></h1></div>
+  return projectPage(ctx, account, project, 'variables', {
+    title: variable.key,
+    within: [],
+    body: html`<div class="head"><h1><code>${variable.key}</code></h1></div>
 <section class="card in stack"><h2>Value</h2><turbo-frame id="${valueFrameId(variable.id)}">${shown(variable)}</turbo-frame>
 ${variable.decrypted && html`<p class="soft small">This view was recorded in the <a href="${accountPath(account, 'activity')}">activity log</a>.</p>`}
 <p>${environmentsLabel(variable, environments)}</p></section>
 <p class="line">${canChangeVariable(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
-    },
-  )
+  })
 }
 
 function shown({ decrypted, type, value }: EnvVar): Html {
   if (decrypted)
     return html`<div class="code"><pre>
 ${value}</pre>${copyButton('value')}</div>`
+  return hiddenValueNote(type)
+}
+
+/** Renders why the value of a variable is not shown. */
+export function hiddenValueNote(type: EnvVar['type']): Html {
   return note(
     'info',
-    html`${type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}`,
+    type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.',
   )
 }
 

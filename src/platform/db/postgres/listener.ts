@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { pause } from '../../base/clock.ts'
 import { IDLE } from './pipeline.ts'
 
 const RETRY_MS = 1000
@@ -40,7 +41,7 @@ export function listenOnPostgres(
         if (!signal.aborted) onLost(error as Error)
       }
       await Promise.race([client.end().catch(() => {}), sleep(RETRY_MS, undefined, { ref: false })])
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+      await pause(RETRY_MS, signal)
     }
   }
   const running = run()
