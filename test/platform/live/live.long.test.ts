@@ -45,7 +45,9 @@ for (const engine of ENGINES) {
       await shows('SECOND')
 
       // Text that is being typed is not lost, and the page follows again once it is deleted.
-      await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<input id="typing">')`)
+      await page.evaluate(
+        `document.querySelector('main').insertAdjacentHTML('beforeend', '<form><input id="typing"></form>')`,
+      )
       await page.fill('#typing', 'half a sentence')
       await add('THIRD')
       // The page must not refresh. Without typed text it would after a second.
@@ -81,7 +83,7 @@ for (const engine of ENGINES) {
       await shows('FIFTH')
 
       // The stream follows the user from page to page.
-      await page.click(`a[href="${home}/projects/web"]`)
+      await page.click(`nav li a[href="${home}/projects/web"]`)
       await eventually(async () => (await usedAt()) > used)
       await eventually(async () => (await page.textContent('h1')) === 'web')
       await eventually(async () => (await openPages()) === 1)
