@@ -44,7 +44,7 @@ ${act}</section>`
 
 /**
  * Renders a button that needs a second click, for actions that cannot be undone or that remove access. Works without script. `look`: of the first
- * click; `asks`: what happens, where nothing around the button says it.
+ * click; `asks`: what happens, where nothing around the button says it. Its id is that of its form, so a live page keeps it open in its own row.
  */
 export function confirmedButton(
   ctx: UserPageCtx,
@@ -53,7 +53,8 @@ export function confirmedButton(
   { label, look = '', asks, ...options }: ButtonOptions & { asks?: string } = {},
 ): Html {
   const second = { ...options, label, look: look.includes('small') ? 'danger small' : 'danger' }
-  return html`<details class="twice"><summary class="btn ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
+  const id = ['ask', path, ...Object.values(options.fields ?? {})].join(':')
+  return html`<details class="twice" id="${id}"><summary class="btn ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
 ${asks && html`<p>${asks}</p>`}${button(ctx, path, words, second)}</details>`
 }
 

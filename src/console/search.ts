@@ -101,7 +101,7 @@ function searchForm(
 ): Html {
   const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
   return html`<form class="tools" action="/console/search" role="search" aria-label="Search an account">
-<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', error, attributes: html` data-search${PLAIN_TEXT}` })}</div>
+<div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', error, attributes: html` placeholder="Name, key, email or commit"${q === '' && html` autofocus`} data-search${PLAIN_TEXT}` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
 <button class="btn">Search</button>
 </form>`

@@ -30,7 +30,7 @@ const FINAL = CONSOLE.filter(({ method, calls = [] }) => {
 function asksTwice(page: string, at: number, form: string): boolean {
   // A page that only asks is one of its own.
   if (form.startsWith('<form class="card sheet ')) return true
-  return isWithin(page.slice(0, at), '<details class="twice">', '</details>') || form.includes('name="typed"')
+  return isWithin(page.slice(0, at), '<details class="twice"', '</details>') || form.includes('name="typed"')
 }
 
 /** Whether what begins so has not ended yet. */
@@ -64,6 +64,9 @@ onBothEngines('what deletes, locks out or replaces a key requires a confirmation
   let red = 0
   for (const { path, address } of pages) {
     const { text } = await client.get(address)
+    // A live page matches its rows by ids. Without them, an open question moves to another row.
+    const questions = [...text.matchAll(/<details class="twice"(?: id="([^"]+)")?/g)].map(([, id]) => id)
+    assert.ok(questions.every(Boolean) && new Set(questions).size === questions.length, `${path}: ${questions}`)
     for (const found of text.matchAll(FORM)) {
       const [form, action = ''] = found
       const final = FINAL.find((one) => one.address.test(action))

@@ -174,7 +174,7 @@ export const FORMS: Record<string, Form> = {
     good: { slug: 'samples', name: 'Samples', ownerId: 'spare' },
   },
   [`${OPERATOR}/teams/:id/plan`]: { typed: ['plan'], good: { plan: 'enterprise' } },
-  [`${OPERATOR}/tokens/:id/end`]: { good: {} },
+  [`${OPERATOR}/tokens/:id/end`]: { good: { search: 'ada' } },
   [`${OPERATOR}/integrations/:id/delete`]: { good: {} },
   [`${OPERATOR}/keys/rotate`]: { good: {} },
   [`${OPERATOR}/keys/:id/retire`]: { good: {} },

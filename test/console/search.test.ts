@@ -45,6 +45,7 @@ onBothEngines(
     const empty = await client.get('/console/search')
     assert.equal(empty.status, 200)
     assert.match(empty.text, /What are you looking for\?/)
+    assert.match(empty.text, /name="q"[^>]* placeholder="Name, key, email or commit" autofocus/)
     assert.match(empty.text, /<option value="team" selected>|<option value="admin" selected>/)
     assert.match((await client.get('/console/search?q=%20')).text, /What are you looking for\?/)
     const long = `${'<'.repeat(100)}x`

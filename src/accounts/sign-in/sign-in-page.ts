@@ -132,14 +132,14 @@ function signInForm(
   { refused, savedForm }: Pick<Shown, 'refused' | 'savedForm'>,
 ): Html | undefined {
   if (!ctx.deps.config.passwords) return undefined
-  const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
+  const failed = refused !== undefined && html` aria-describedby="fault"`
   return html`<form method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${savedFormField(savedForm)}
 <div class="field"><label for="name">Email or username</label>
 <input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}></div>
 <div class="field"><label for="password">Password</label>
-<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}></div>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed && html` aria-invalid="true"${failed}`}></div>
 <p class="line"><button class="btn primary">Sign in</button></p>
 </form>
 <p class="soft small">No password, or forgot it? Ask your operator for a reset link.</p>`

@@ -3,15 +3,16 @@
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
-import { accountPath, projectPath } from '../frame.ts'
+import { accountPath, deploymentPath, projectPath } from '../frame.ts'
+import { titleOf } from '../project/commit.ts'
 
 export type AuditTarget =
   | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation' | 'shared variable'; name: string }
-  | { kind: 'variable'; name: string; project: string }
+  | { kind: 'variable' | 'deployment'; name: string; project: string }
 
 /**
- * Finds the targets of the entries of an account: those of `findTargetsById`, names of projects and the team, and variables by id, shared ones
- * included. Needs no further check: a caller who may read the activity may read all its targets.
+ * Finds the targets of the entries of an account: those of `findTargetsById`, names of projects and the team, and variables, shared ones
+ * included, and deployments by id. Needs no further check: a caller who may read the activity may read all its targets.
  */
 export async function findAuditTargets(
   ctx: ConsoleCtx,
@@ -31,6 +32,13 @@ export async function findAuditTargets(
     .where('env_var.id', 'in', ids)
     .execute()
   for (const { id, key, project } of variables) found.set(id, { kind: 'variable', name: key, project })
+  const deployments = await ofAccount
+    .innerJoin('deployment', 'deployment.project_id', 'project.id')
+    .select(['deployment.id', 'deployment.meta_json', 'deployment.url', 'project.name as project'])
+    .where('deployment.id', 'in', ids)
+    .execute()
+  for (const { id, meta_json, url, project } of deployments)
+    found.set(id, { kind: 'deployment', name: titleOf({ meta: JSON.parse(meta_json), url }), project })
   const shared = ctx.db.selectFrom('shared_env_var').select(['id', 'key']).where('account_id', '=', account.id)
   for (const { id, key } of await shared.where('id', 'in', ids).execute())
     found.set(id, { kind: 'shared variable', name: key })
@@ -81,13 +89,14 @@ export function targetLink(
   if (subject === undefined) return html`<code class="small">${id}</code>`
   const path = pathOf(subject, id)
   if (path === undefined) return html`<span title="${id}">${subject.name}</span>`
-  return html`<a href="${path}" title="${id}">${subject.name}</a>${subject.kind === 'variable' && html` of ${subject.project}`}`
+  return html`<a href="${path}" title="${id}">${subject.name}</a>${'project' in subject && html` of ${subject.project}`}`
 }
 
 /** Returns the function that resolves the page of a target in an account. */
 export function targetPathIn(account: OwnAccount): (subject: AuditTarget, id: string) => string | undefined {
   return (subject, id) => {
     const { kind, name } = subject
+    if (kind === 'deployment') return deploymentPath(account, subject.project, id)
     if (kind === 'variable') return projectPath(account, subject.project, `variables/${encodeURIComponent(id)}/history`)
     if (kind === 'shared variable') return searchPath(account, 'variables', name)
     if (kind === 'project') return projectPath(account, name)

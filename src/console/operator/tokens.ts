@@ -3,6 +3,7 @@ import type { TokenList } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, heading, paginationLinks, searchForm } from '../controls.ts'
 import { dataTable } from '../fields.ts'
@@ -12,6 +13,8 @@ import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('tokens')
 type Query = Static<typeof ListQuery>
+/** The search of the list with the button. */
+const Shown = Type.Object({ search: Type.Optional(Type.String({ maxLength: 100 })) })
 
 export const tokenScreens: readonly Screen[] = [
   consoleScreen({
@@ -25,11 +28,14 @@ export const tokenScreens: readonly Screen[] = [
   action({
     path: `${LIST}/:id/end`,
     name: 'consoleEndToken',
+    form: Shown,
     calls: 'operatorDeleteToken',
     renderCalls: ['operatorListTokens'],
     request: ({ params }) => ({ params: { id: params.id! } }),
-    next: () => LIST,
-    renderErrors: (ctx, _, error) => showTokens(ctx, { query: {} }, error),
+    // The same list follows: in another one, the button of another token would be in the same place.
+    next: (_, { form: { search } }) => (search ? `${LIST}?${new URLSearchParams({ search })}` : LIST),
+    renderErrors: (ctx, { form }, error) => showTokens(ctx, { query: form as Query }, error),
+    fresh: true,
   }),
 ]
 
@@ -60,7 +66,7 @@ ${dataTable(
 <td>${token.scopes === null ? 'Full access' : token.scopes.length === 0 ? 'None' : token.scopes.join(', ')}</td>
 <td>${lastUsedLabel(token.lastUsedAt, token.createdAt, ctx.now)}</td>
 <td>${token.expiresAt === null ? 'never' : relativeTime(token.expiresAt, ctx.now)}</td><td>${relativeTime(token.createdAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('tokens', token.id)}/end`, 'Revoke', { label: `Revoke: ${token.name ?? token.id}` })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('tokens', token.id)}/end`, 'Revoke', { label: `Revoke: ${token.name ?? token.id}`, fields: search ? { search } : {} })}</td></tr>`,
   ),
   { none: search ? `No tokens match “${search}”.` : 'No tokens yet.' },
 )}

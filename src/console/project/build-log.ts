@@ -171,7 +171,8 @@ function lineNumber({ serial }: Line): string {
   return String(Number(serial) + 1)
 }
 
-function withoutStyles(text: string): string {
+/** Removes the colors and styles of a terminal from a text. */
+export function withoutStyles(text: string): string {
   return text.replaceAll(STYLES, '')
 }
 

@@ -33,7 +33,7 @@ const MOVES = {
     title: 'Roll back production?',
     verb: 'Roll back',
     look: 'danger',
-    follows: async () => 'New deployments will not go live until you promote one.',
+    follows: async () => ['warn', 'New deployments will not go live until you promote one.'] as const,
   },
 } as const
 type Move = keyof typeof MOVES
@@ -79,10 +79,10 @@ async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move
       title,
       about: html`${domains.names.length === 0 ? 'No domain is connected yet.' : `Moves ${domains.count}.`} Nothing is built. Visitors get it within seconds.`,
       moves: html`<div class="berths">
-${from && html`<div>${mooring(from, 'From, live now', ctx.now, true)}</div>`}
+${from && html`<div>${mooring(from, 'From, live now', ctx.now, { isLive: true })}</div>`}
 <div>${mooring(to, 'To', ctx.now)}
 ${domainLines(domains, 'lines')}</div></div>`,
-      follows: note('warn', await follows(ctx, project)),
+      follows: note(...(await follows(ctx, project))),
       action: url,
       back,
       button: html`<button class="btn ${look}">${verb}</button>`,
@@ -119,12 +119,18 @@ function afterRedeploy({ autoAssignCustomDomains, paused }: Project, isProductio
 }
 
 /** Says what new deployments do after a promote, which turns on again what a rollback turned off, and nothing else. */
-async function afterPromote({ db }: ConsoleCtx, { id, autoAssignCustomDomains }: Project): Promise<string> {
-  if (autoAssignCustomDomains) return 'New production deployments go live automatically.'
+async function afterPromote(
+  { db }: ConsoleCtx,
+  { id, autoAssignCustomDomains }: Project,
+): Promise<readonly ['info' | 'warn', string]> {
+  if (autoAssignCustomDomains) return ['info', 'New production deployments go live automatically.']
   const row = await db.selectFrom('project').select('auto_assign_off_at').where('id', '=', id).executeTakeFirst()
   return row?.auto_assign_off_at == null
-    ? 'New production deployments go on waiting until you promote them: automatic promotion is off in Settings.'
-    : 'New production deployments go live automatically again, which the rollback had stopped.'
+    ? [
+        'warn',
+        'New production deployments go on waiting until you promote them: automatic promotion is off in Settings.',
+      ]
+    : ['info', 'New production deployments go live automatically again, which the rollback had stopped.']
 }
 
 type Domains = { names: readonly string[]; count: string }
@@ -193,9 +199,17 @@ ${follows}</div>
 <footer><a class="btn" href="${back}">Cancel</a>${button}</footer></form>`
 }
 
-/** Renders a deployment, its author and its commit. */
-export function mooring(one: Deployment, label: string, now: number, isLive = false): Html {
+type Moored = Pick<Deployment, 'meta' | 'url' | 'createdAt'> & { gitBranch?: string | null }
+
+/** Renders a deployment, its author and its commit. `to`: its page. */
+export function mooring(
+  one: Moored,
+  label: string,
+  now: number,
+  { isLive = false, to }: { isLive?: boolean; to?: string } = {},
+): Html {
+  const title = titleOf(one)
   return html`<div class="moor"><span class="moor-ring">${isLive ? glyph('good', 'live') : glyph('idle')}</span><div><span class="small soft">${label}</span>
-<div class="medium any">${titleOf(one)}</div>
+<div class="medium any">${to === undefined ? title : html`<a href="${to}">${title}</a>`}</div>
 <div class="line tight small soft">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, now)}</div></div></div>`
 }

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
-import { type Glyph, type Mood, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
@@ -10,16 +9,17 @@ import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { formErrorNotice } from '../action.ts'
-import { apiCommand, filterForm, sentenceCase } from '../controls.ts'
+import { apiCommand, filterForm } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
-import { duration, relativeTime } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, readBuildTimes } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { aliasesCard } from './deployment/aliases.ts'
 import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
+import { buildDuration, deploymentRows, deploymentState, STATE_LOOKS } from './deployment/rows.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
 import { isInTransfer } from './list.ts'
 
@@ -28,7 +28,6 @@ const PAGE = 30
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Filters = Type.Object({ state: Text, target: Text, branch: Text, until: Text })
 type Filters = Static<typeof Filters>
-type Listed = Static<typeof DeploymentList>['deployments'][number]
 
 /** Routes that the page of a deployment calls. */
 export const DEPLOYMENT_SHOWN = [
@@ -41,7 +40,7 @@ export const DEPLOYMENT_SHOWN = [
 ]
 
 const TARGETS: readonly Choice[] = [
-  ['', 'Any target'],
+  ['', 'Any environment'],
   ['production', 'Production'],
   ['preview', 'Preview'],
 ]
@@ -64,22 +63,6 @@ export const deploymentScreens: readonly Screen[] = [
     run: (ctx, input) => deploymentPage(ctx, input, undefined, input.query),
   }),
 ]
-
-/** TABLE Color, shape and word of a deployment state. */
-const LOOKS: Record<string, readonly [mood: Mood, shape: Glyph, words: string]> = {
-  READY: ['good', 'ready', 'Ready'],
-  ERROR: ['bad', 'failed', 'Failed'],
-  QUEUED: ['idle', 'queued', 'Queued'],
-  INITIALIZING: ['busy', 'building', 'Starting'],
-  BUILDING: ['busy', 'building', 'Building'],
-  CANCELED: ['idle', 'canceled', 'Canceled'],
-}
-
-/** Renders a deployment state. */
-export function stateOf(readyState: string): Html {
-  const [mood, shape, words] = LOOKS[readyState] ?? ['idle', 'idle', sentenceCase(readyState)]
-  return state(mood, words, shape)
-}
 
 async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {
   const account = await findAccountOfPath(ctx, params)
@@ -104,39 +87,27 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
     title: 'Deployments',
     body: html`<div class="head"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filters(path, query)}
-${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(ctx, project, isNarrowed)}
+${
+  deployments.length > 0
+    ? deploymentRows(
+        account,
+        project,
+        deployments.map(({ uid, ...one }) => ({ ...one, id: uid })),
+        ctx.now,
+      )
+    : nothing(ctx, project, isNarrowed)
+}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
   })
 }
 
 function filters(path: string, { state: chosen, target, branch }: Filters): Html {
-  const states: Choice[] = [['', 'Any state'], ...READY_STATES.map((one): Choice => [one, sentenceCase(one)])]
+  const states: Choice[] = [['', 'Any state'], ...READY_STATES.map((one): Choice => [one, STATE_LOOKS[one][1]])]
   const fields = html`<div>${select('state', 'State', states, { value: chosen })}</div>
-<div>${select('target', 'Target', TARGETS, { value: target })}</div>
+<div>${select('target', 'Environment', TARGETS, { value: target })}</div>
 <div><label for="branch">Branch</label>
 <input type="text" id="branch" name="branch" value="${branch}" placeholder="Branch"></div>`
   return filterForm(path, [chosen, target, branch].some(Boolean), fields)
-}
-
-/** Deployments by time, each row a link. The live one says so. */
-function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {
-  const liveId = project.targets?.production?.id
-  return html`<ol class="card rows deps">${deployments.map((deployment) => {
-    const isLive = deployment.uid === liveId
-    return html`<li class="hit"><div class="dep"><span class="dep-st">${isLive ? liveState(project) : stateOf(deployment.readyState)}${durationOf(deployment)}</span>
-<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.uid)}">${titleOf(deployment)}</a>${isLive && html`<span class="badge good">Current</span>`}</span>
-<span class="line tight">${commitRefs(deployment)}${titleOf(deployment) !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>
-<span class="dep-env"><span class="badge${deployment.target === 'production' && ' accent'}">${sentenceCase(deployment.target ?? 'preview')}</span></span>
-<span class="dep-who small soft">${commitAuthor(deployment)}${relativeTime(deployment.createdAt, now)}</span></div></li>
-`
-  })}</ol>`
-}
-
-/** How long the build took. Undefined for a deployment that was not built here, or is not ready. */
-function durationOf({ buildingAt, ready }: Pick<Listed, 'buildingAt' | 'ready'>): Html | undefined {
-  return ready === undefined || ready <= buildingAt
-    ? undefined
-    : html`<span class="small soft">${duration(ready - buildingAt)}</span>`
 }
 
 function nothing(ctx: ConsoleCtx, { id, name }: Project, isNarrowed: boolean): Html {
@@ -170,8 +141,8 @@ export async function deploymentPage(
     title: titleOf(one),
     within: [],
     reload: isRunning(one) ? RELOAD_SECONDS : undefined,
-    body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${isLive(project, one) ? liveState(project) : stateOf(one.readyState)}</h1>
-<div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${durationOf(one)}</div></div>
+    body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${deploymentState(project, one)}</h1>
+<div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${buildDuration(one)}</div></div>
 <div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
 ${formErrorNotice(error)}
 ${failureNotice(one, log?.lines ?? [])}
@@ -188,11 +159,6 @@ ${
   )}`
 }`,
   })
-}
-
-/** Visitors of a paused project get 503. */
-function liveState({ paused }: Project): Html {
-  return paused ? state('warn', 'Paused', 'paused') : state('good', 'Live', 'live')
 }
 
 function isLive({ targets }: Project, { id }: Deployment): boolean {

@@ -114,7 +114,7 @@ ${editFields(ctx, error, (error) => routingInputs(domain, environments, error))}
 ${dangerCard(
   'Remove domain',
   html`<strong>${domain.name}</strong> stops serving this project.${domain.verified && ' If you add it again within 30 days, you need not verify it again.'}`,
-  html`<details class="twice"><summary class="btn">Remove domain…</summary>
+  html`<details class="twice" id="remove"><summary class="btn">Remove domain…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
 ${checkboxField('removeRedirects', 'Also remove the domains that redirect to it', false)}
 <p class="line"><button class="btn danger">Remove domain</button></p>

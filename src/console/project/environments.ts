@@ -142,7 +142,7 @@ function removing(ctx: ConsoleCtx, path: string, slug: string): Html {
   return dangerCard(
     'Remove environment',
     html`Removes <strong>${slug}</strong>, its domains and the domains that redirect to them. Deployments are kept. Variables of this environment alone are kept without an environment.`,
-    html`<details class="twice"><summary class="btn">Remove environment…</summary>
+    html`<details class="twice" id="remove"><summary class="btn">Remove environment…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
 ${checkboxField('deleteVariables', 'Also delete variables that are left without an environment', false)}
 <p class="line"><button class="btn danger">Remove environment</button></p>

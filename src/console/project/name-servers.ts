@@ -47,12 +47,17 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
 ${checked(ctx)}</section>
 ${
   records.length > 0
-    ? html`<h2>${records.length === 1 ? 'Add this record' : 'Add one of these records'}</h2>
+    ? html`<h2>${recordsHeading(config, records.length)}</h2>
 ${records.map((record) => html`<div class="card in stack">${recordFacts(record, name)}</div>`)}`
     : html`<p class="soft">${edgeNotConfigured(ctx)}</p>`
 }
 <p class="line"><a href="${path}/answers">Name server answers for the ownership record</a></p>`,
   })
+}
+
+function recordsHeading({ configuredBy }: DomainConfig, count: number): string {
+  if (configuredBy !== null) return 'Records that lead here'
+  return count === 1 ? 'Add this record' : 'Add one of these records'
 }
 
 /** Without a configured edge, no result is shown as wrong. */

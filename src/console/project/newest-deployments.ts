@@ -5,8 +5,13 @@ import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { deploymentPath } from '../frame.ts'
+import { withoutStyles } from './build-log.ts'
+import { titleOf } from './commit.ts'
 
 export type LatestDeployment = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>
+
+/** Longest reason of a failure in a sentence, in characters. */
+const MAX_REASON = 200
 
 export type NewestDeployments = ReadonlyMap<string, readonly LatestDeployment[]>
 
@@ -19,6 +24,8 @@ const COLUMNS = [
   'git_branch',
   'custom_environment_id',
   'created_stamp',
+  'meta_json',
+  'error_message',
 ] as const
 
 /**
@@ -86,7 +93,19 @@ export function failedState(account: OwnAccount, project: string, one: LatestDep
 /** Renders a failed deployment as a sentence, for the overview. */
 export function failedSentence(account: OwnAccount, project: string, one: LatestDeployment): Html {
   const after = one.target === 'production' && html` You can't add domains until a deployment succeeds.`
-  return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} ${state('bad', endOf(one))}: <a href="${deploymentPath(account, project, one.id)}">${one.url}</a>.${after}`
+  return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} ${state('bad', endOf(one))}: <a href="${deploymentPath(account, project, one.id)}">${latestTitle(one)}</a>.${reason(one)}${after}`
+}
+
+/** Returns the first line of the commit message; of a deployment without a commit, its URL. */
+export function latestTitle({ meta_json, url }: LatestDeployment): string {
+  return titleOf({ meta: JSON.parse(meta_json), url })
+}
+
+/** Renders the beginning of the reason. The page of the deployment has all of it. */
+function reason({ error_message }: LatestDeployment): Html | undefined {
+  if (error_message === null) return undefined
+  const said = withoutStyles(error_message)
+  return html` <span class="soft any">${said.length > MAX_REASON ? `${said.slice(0, MAX_REASON)}…` : said}</span>`
 }
 
 function kindOf({ target }: LatestDeployment): string {

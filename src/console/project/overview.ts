@@ -13,18 +13,25 @@ import {
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
-import { sentenceCase } from '../controls.ts'
-import { copyable, dataTable } from '../fields.ts'
+import { copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
 import { relativeTime } from '../time.ts'
+import { titleOf } from './commit.ts'
+import { mooring } from './confirm.ts'
 import { siteAddress } from './deployment/details.ts'
-import { stateOf } from './deployments.ts'
+import { deploymentRows, isPassedOver } from './deployment/rows.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
-import { failedOf, failedSentence, type LatestDeployment, readLatestDeployments } from './newest-deployments.ts'
+import {
+  failedOf,
+  failedSentence,
+  type LatestDeployment,
+  latestTitle,
+  readLatestDeployments,
+} from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
 const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', ...USER_NAME_CALLS]
@@ -58,19 +65,19 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
   return projectPage(ctx, account, project.name, '', {
     title: 'Overview',
-    body: html`<div class="head"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
+    body: html`<div class="head"><div class="grow"><h1>${project.name}</h1><div class="sub line tight small">${projectStateLabel(project, failedOf(newest))}</div></div>
+<div class="line">${projectActions(ctx, account, project)}</div></div>
 ${formErrorNotice(error)}
 ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card in stack"><h2>Production</h2>
+${production(ctx, account, project)}
 <dl class="facts">
-<dt>State</dt><dd>${projectStateLabel(project, failedOf(newest))}</dd>
-<dt>Deployment</dt><dd>${production(ctx, account, project)}</dd>
 <dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
 <dt>Project ID</dt><dd>${copyable(project.id, 'id')}</dd>
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
-${latest(account, project, ctx.now)}
+${latestRows(account, project, ctx.now)}
 ${await cronJobs(ctx, account, project)}`,
   })
 }
@@ -89,7 +96,7 @@ async function whatNeedsAttention(
   })
   const last = newest.find(({ target }) => target === 'production')
   const isWaiting = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
-  const staged = isWaiting && !wasLeft(project, last)
+  const staged = isWaiting && !isPassedOver(project, stampToMs(last.created_stamp))
   const isHeld = isRolledBack(project)
   return [
     ...(project.paused ? [await paused(ctx, account, project)] : []),
@@ -99,10 +106,10 @@ async function whatNeedsAttention(
         ]
       : []),
     ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
-    ...(isHeld && !project.paused ? [held(account, project, ctx.now)] : []),
+    ...(isHeld && !project.paused ? [held(account, project, ctx.now, staged ? last : undefined)] : []),
     ...(staged && !project.paused && !isHeld
       ? [
-          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${last.url}</a>. Promote it to put it live.`,
+          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${latestTitle(last)}</a>. Promote it to put it live.`,
         ]
       : []),
     ...(project.lastAliasRequest?.jobStatus === 'failed'
@@ -122,14 +129,18 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
   return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
 }
 
-/** Whether a rollback went past this deployment: it is not to be promoted again. */
-function wasLeft({ lastAliasRequest }: Project, { created_stamp }: LatestDeployment): boolean {
-  return lastAliasRequest?.type === 'rollback' && stampToMs(created_stamp) <= lastAliasRequest.requestedAt
-}
-
-function held(account: OwnAccount, { name, lastAliasRequest }: Project, now: number): Html {
-  const { toDeploymentId, requestedAt } = lastAliasRequest!
-  return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">an earlier deployment</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.`
+function held(
+  account: OwnAccount,
+  { name, lastAliasRequest, targets, latestDeployments }: Project,
+  now: number,
+  waiting: LatestDeployment | undefined,
+): Html {
+  const { toDeploymentId, fromDeploymentId, requestedAt } = lastAliasRequest!
+  const to = [targets.production, ...latestDeployments].find((one) => one?.id === toDeploymentId)
+  const from = latestDeployments.find(({ id }) => id === fromDeploymentId)
+  return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
+    waiting && html` <a href="${deploymentPath(account, name, waiting.id)}">${latestTitle(waiting)}</a> is waiting.`
+  }${from && html` <a href="${deploymentPath(account, name, from.id, 'promote')}">Undo the rollback…</a>`}`
 }
 
 async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {
@@ -144,32 +155,45 @@ function attention(sentences: readonly Html[]): Html | undefined {
   return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${sentences.length}</span></header><ul class="rows">${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul></section>`
 }
 
+/** Actions on production. A rollback goes to the deployment that was live before, where it is among the latest. */
+function projectActions(ctx: ConsoleCtx, account: OwnAccount, project: Project): Html {
+  const { name, paused, targets, latestDeployments } = project
+  const live = targets.production
+  const before = latestDeployments.find(
+    ({ readySubstate, target, createdAt }) =>
+      target === 'production' && readySubstate === 'PROMOTED' && live && createdAt < live.createdAt,
+  )
+  const writes = canInAccount(account, 'project:write')
+  const moves = writes && canInAccount(account, 'deployment:write') && !paused && !isInTransfer(project)
+  const host = live?.alias[0] ?? live?.url
+  return html`${host && html`<a class="btn" href="${siteAddress(ctx, host)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${
+    moves &&
+    before &&
+    html`<a class="btn" href="${deploymentPath(account, name, before.id, 'rollback')}">${icon('undo-2')}Roll back…</a>`
+  }${writes && pauseForm(ctx, account, project)}`
+}
+
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
   if (!paused) return html`<a class="btn" href="${projectPath(account, name, 'pause')}">${icon('pause')}Pause…</a>`
   return html`<form method="post" action="${projectPath(account, name, 'unpause')}">${csrfFields(ctx)}
 <button class="btn primary">${icon('play')}Resume</button></form>`
 }
 
-function production(ctx: ConsoleCtx, account: OwnAccount, { name, targets }: Project): Html {
-  const live = targets?.production
-  if (live === undefined || live === null) return html`Not deployed yet.`
-  const names = [...new Set([...live.alias, live.url])]
-  return html`${names.map((host) => html`<a href="${siteAddress(ctx, host)}" rel="noreferrer">${host}</a> `)}<br>
-<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, created ${relativeTime(live.createdAt, ctx.now)}</span>`
+/** Renders the deployment that serves production, with its addresses on their lines. */
+function production(ctx: ConsoleCtx, account: OwnAccount, { name, paused, targets }: Project): Html {
+  const live = targets.production
+  if (live === undefined) return html`<p class="soft">Not deployed yet.</p>`
+  const hosts = [...new Set([...live.alias, live.url])]
+  return html`<div>${mooring(live, paused ? 'Paused' : 'Live now', ctx.now, { isLive: !paused, to: deploymentPath(account, name, live.id) })}
+<ul class="lines${paused && ' loose'}">${hosts.map((host) => html`<li><a class="any" href="${siteAddress(ctx, host)}" rel="noreferrer">${host}</a></li>`)}</ul></div>`
 }
 
-function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {
+function latestRows(account: OwnAccount, project: Project, now: number): Html {
+  const { name, latestDeployments } = project
   if (latestDeployments.length === 0)
     return html`<section class="card empty"><h2>No deployments yet</h2>
 <p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p></section>`
+  const rows = latestDeployments.map(({ readyAt, ...one }) => ({ ...one, ...(readyAt && { ready: readyAt }) }))
   return html`<div class="head"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
-${dataTable(
-  'Latest deployments',
-  ['URL', 'State', 'Target', 'Created'],
-  latestDeployments.map(
-    (latestDeployment) =>
-      html`<tr><td><a href="${deploymentPath(account, name, latestDeployment.id)}">${latestDeployment.url}</a></td><td>${stateOf(latestDeployment.readyState)}</td>
-<td>${sentenceCase(latestDeployment.target ?? 'preview')}</td><td>${relativeTime(latestDeployment.createdAt, now)}</td></tr>`,
-  ),
-)}`
+${deploymentRows(account, project, rows, now)}`
 }

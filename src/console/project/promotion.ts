@@ -1,8 +1,10 @@
 import type { Static } from 'typebox'
 import { type Mood, state } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
+import type { Deployment } from '../../projects/deployments/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
@@ -10,7 +12,8 @@ import { sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
-import { mustBeOfProject } from './deployment/of-project.ts'
+import { mooring } from './confirm.ts'
+import { DEPLOYMENT_READ, mustBeOfProject, unlessGone } from './deployment/of-project.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
 
 /** Without script, the page reloads while a request is in progress. */
@@ -64,7 +67,7 @@ export const promotionScreens: readonly Screen[] = [
     method: 'GET',
     path: `${DEPLOYMENTS_PATH}/progress`,
     name: 'showPromotion',
-    calls: ['getProject', 'listPromoteAliases', 'listRollbackAliases'],
+    calls: [...DEPLOYMENT_READ, 'listPromoteAliases', 'listRollbackAliases'],
     run: showPromotion,
   }),
 ]
@@ -75,7 +78,7 @@ type Request = NonNullable<Project['lastAliasRequest']>
 const LABELS: Record<Request['jobStatus'], readonly [words: string, mood: Mood]> = {
   pending: ['The request is queued.', 'busy'],
   'in-progress': ['Domains are being assigned.', 'busy'],
-  succeeded: ['All domains now point here.', 'good'],
+  succeeded: ['All domains have moved.', 'good'],
   failed: ['Some domains could not be assigned. They are not verified or no longer serve production.', 'bad'],
   skipped: ['Replaced by a later deployment or request.', 'idle'],
 }
@@ -106,9 +109,9 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
     reload: isRunning ? RELOAD_SECONDS : undefined,
     body: html`<div class="head"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>
 <section class="card in stack" aria-live="polite"><p>${state(mood, sentenceCase(request.jobStatus))}</p><p>${words}</p>
-<dl class="facts"><dt>To</dt><dd><a href="${deploymentPath(account, project.name, request.toDeploymentId)}"><code>${request.toDeploymentId}</code></a></dd>
-${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
-<dt>Requested</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
+<div class="berths">${request.fromDeploymentId !== '' && html`<div>${await moved(ctx, account, project, request.fromDeploymentId, 'From')}</div>`}
+<div>${await moved(ctx, account, project, request.toDeploymentId, 'To')}</div></div>
+<dl class="facts"><dt>Requested</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
 ${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already. Nothing changed for visitors.</p>`}
 ${request.type === 'rollback' && html`<p class="soft small">New deployments will not go live until you promote one.</p>`}
 ${isRunning && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">Refresh</a></p>`}</section>
@@ -117,7 +120,18 @@ ${
   html`${(isFailed || isLonger) && html`<p class="soft small">${isFailed && 'The domains that could not be assigned.'}${isLonger && ` The newest ${MAX_SHOWN}.`}</p>`}
 ${dataTable('Domains', ['Domain', 'State'], aliases.map(row))}`
 }
-<p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
+<p class="line"><a class="btn" href="${projectPath(account, project.name)}">Overview</a><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
+  })
+}
+
+/** Renders one side of a request by its commit; by its id, where the deployment is removed. */
+async function moved(ctx: ConsoleCtx, account: OwnAccount, project: Project, id: string, side: 'From' | 'To') {
+  const one = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id } }))
+  if (one === undefined) return html`<span class="small soft">${side}, removed</span> <code>${id}</code>`
+  const isLive = project.targets.production?.id === id
+  return mooring(one, isLive ? `${side}, live now` : side, ctx.now, {
+    isLive,
+    to: deploymentPath(account, project.name, id),
   })
 }
 

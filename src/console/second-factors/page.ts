@@ -84,7 +84,7 @@ function listItem(
   const typed = isRefused ? String(error.typed.name ?? name) : name
   const used = used_at === null ? 'not used yet' : html`used ${relativeTime(used_at, ctx.now)}`
   return html`<li class="row"><div class="grow any"><strong>${name}</strong><p class="soft small">Added ${relativeTime(created_at, ctx.now)}, ${used}</p></div>
-<details class="twice"${isRefused && html` open`}><summary class="btn small" aria-label="Rename ${name}">Rename</summary>
+<details class="twice" id="rename:${id}"${isRefused && html` open`}><summary class="btn small" aria-label="Rename ${name}">Rename</summary>
 <form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">
 <input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="btn small">Save</button></form></details>
 ${confirmedButton(ctx, `${PASSKEYS}/remove`, 'Remove', { label: `Remove ${name}`, look: 'small', fields: { id }, asks: 'You can no longer sign in with it.' })}</li>`

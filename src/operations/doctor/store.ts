@@ -46,7 +46,7 @@ export async function checkDatabase(config: Config, stop = AbortSignal.timeout(M
     const found = `${name} has the schema of this version`
     if (database.engine === 'postgres') return [well(found)]
     const damage = await corruptionOf(database.file, stop)
-    if (damage === 'not read') return [well(`${found}. It is too large to be read here: ${READ_WHOLE}`)]
+    if (damage === 'not read') return [well(`${found}. ${NOT_READ}`)]
     if (damage !== undefined) return [wrong(`${name} is damaged: ${damage}`, RESTORE)]
     return [well(found)]
   } catch (error) {
@@ -63,7 +63,8 @@ export async function checkDatabase(config: Config, stop = AbortSignal.timeout(M
 /** Reading all pages of a larger file, or for longer, may exceed the time of a check. */
 const MAX_READ_BYTES = 1024 ** 3
 const MAX_READ_MS = 3000
-const READ_WHOLE = 'berth backup verify reads every page of a copy'
+const NOT_READ =
+  'Its pages were not read: it is too large, or the machine too slow. berth backup verify reads every page of a copy'
 const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
 
 /** `not read`: the file is too large, or its disk too slow. */

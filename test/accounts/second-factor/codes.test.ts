@@ -160,6 +160,7 @@ onBothEngines(
     await locked.get('/sign-in')
     const refused = await locked.post('/sign-in', { name: 'admin', password: PASSWORD })
     assert.match(refused.text, /Wrong name or password/)
+    assert.match(refused.text, /<input type="password"[^>]* autofocus>/, 'the name is there already')
     clock.set(clock.now() + 15 * MINUTE_MS)
     assert.equal(await tryCode(world, phone.next()), 303)
     const { failures } = await world.deps.db.read

@@ -146,7 +146,10 @@ onBothEngines(
       row,
       /<strong>Chrome on macOS<\/strong><p class="soft small">Added <time[^>]*>just now<\/time>, not used yet/,
     )
-    assert.match(row, /<details class="twice"><summary class="btn small" aria-label="Remove Chrome on macOS…">Remove…/)
+    assert.match(
+      row,
+      /<details class="twice" id="[^"]+"><summary class="btn small" aria-label="Remove Chrome on macOS…">Remove…/,
+    )
   },
   HTTPS,
 )

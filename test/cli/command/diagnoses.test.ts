@@ -133,7 +133,10 @@ test('the pages of a store that is too large to be read are not read, and that i
   assert.deepEqual([(await found()).is, /too large/.test((await found()).found)], ['well', false])
   size(1024 ** 3 + 4096)
   assert.equal((await found()).is, 'well')
-  assert.match((await found()).found, /too large to be read here: berth backup verify reads every page of a copy$/)
+  assert.match(
+    (await found()).found,
+    /it is too large, or the machine too slow\. berth backup verify reads every page of a copy$/,
+  )
 })
 
 /** A file system of `kib` KiB, or undefined where none can be mounted. */

@@ -10,7 +10,7 @@ import {
 } from '../../../src/console/names/audit-targets.ts'
 import type { OwnAccount } from '../../../src/platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../../src/platform/pages/screen.ts'
-import { seedProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 
@@ -60,10 +60,16 @@ onBothEngines('names are found for the requested ids, and for no other account',
     const body = { evs: [{ key: `SHARED_${at}`, value: 'x' }] }
     shared.push((await world.call('POST', `/v1/env?teamId=${id}`, body)).body.created[0].id)
   }
-  const ids = [...variables, ...shared, 'web-0', 'web-1', null]
+  const deployments: string[] = []
+  for (const [at, { project }] of made.entries()) {
+    const meta = { githubCommitMessage: `Change ${at}` }
+    deployments.push(await seedDeployment(world, project, { url: `d${at}.host.test`, readyState: 'READY', meta }))
+  }
+  const ids = [...variables, ...shared, ...deployments, 'web-0', 'web-1', null]
   const told = await findAuditTargets(ctx, account as OwnAccount, ids)
-  assert.deepEqual([...told.keys()].sort(), ['team', variables[0]!, shared[0]!, 'web-0'].sort())
+  assert.deepEqual([...told.keys()].sort(), ['team', variables[0]!, shared[0]!, deployments[0]!, 'web-0'].sort())
   assert.deepEqual(told.get(variables[0]!), { kind: 'variable', name: 'KEY_0', project: 'web-0' })
+  assert.deepEqual(told.get(deployments[0]!), { kind: 'deployment', name: 'Change 0', project: 'web-0' })
   assert.deepEqual(told.get(shared[0]!), { kind: 'shared variable', name: 'SHARED_0' })
   assert.equal((await findAuditTargets(ctx, account as OwnAccount, [null])).size, 0)
 })
@@ -71,7 +77,7 @@ onBothEngines('names are found for the requested ids, and for no other account',
 test('a name links to the page of its target, and to none where the account has no such page', () => {
   const team = { id: 'team_1', slug: 'acme', kind: 'team' } as OwnAccount
   const own = { id: 'user_1', slug: 'ada', kind: 'user' } as OwnAccount
-  const pages: [OwnAccount, Exclude<AuditTarget['kind'], 'variable'>, string, string | undefined][] = [
+  const pages: [OwnAccount, Exclude<AuditTarget['kind'], 'variable' | 'deployment'>, string, string | undefined][] = [
     [team, 'project', 'prj_1', '/console/t/acme/projects/x'],
     [team, 'installation', 'icfg_1', '/console/t/acme/integrations/icfg_1'],
     [team, 'shared variable', 'env_1', '/console/t/acme/variables?search=x'],
@@ -87,5 +93,10 @@ test('a name links to the page of its target, and to none where the account has 
   }
   const itself = targetLink('team_1', new Map([['team_1', { kind: 'team', name: 'acme' }]]), targetPathIn(team)).markup
   assert.equal(itself, '<a href="/console/t/acme/settings" title="team_1">acme</a>')
+  const made = new Map([['dpl_1', { kind: 'deployment', name: 'Change', project: 'web' } as const]])
+  assert.equal(
+    targetLink('dpl_1', made, targetPathIn(team)).markup,
+    '<a href="/console/t/acme/projects/web/deployments/dpl_1" title="dpl_1">Change</a> of web',
+  )
   assert.equal(targetLink('gone', new Map(), targetPathIn(team)).markup, '<code class="small">gone</code>')
 })

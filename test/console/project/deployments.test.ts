@@ -56,6 +56,7 @@ onBothEngines(
     const done = await client.get(rolled.location)
     assert.match(done.text, /<h1>Roll back<\/h1>/)
     assert.match(done.text, /state good"><svg.*?<\/svg>Succeeded/)
+    assert.match(done.text, /To, live now<[\s\S]*<a [^>]*>Mend &lt;it&gt;<\/a>/)
     assert.match(
       done.text,
       /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state good"><svg.*?<\/svg>Completed/,
@@ -175,15 +176,23 @@ onBothEngines(
     const client = await openSignedInClient(world)
     const web = await seedWebProject(world)
     const overview = async () => (await client.get('/console/t/admin/projects/web')).text
-    const first = await web.deploy()
-    await web.deploy()
+    const first = await web.deploy({ meta: { githubCommitMessage: 'Take gift cards' } })
+    const second = await web.deploy()
     assert.doesNotMatch(await overview(), /Needs attention/)
+    assert.match(await overview(), new RegExp(`href="[^"]*/${first}/rollback">[\\s\\S]*Roll back…</a>`))
     await web.rollback(first)
-    await web.deploy()
+    // Both are compared by their time.
+    world.deps.clock.set(world.deps.clock.now() + 1000)
+    const third = await web.deploy()
+    const held = await overview()
     assert.match(
-      await overview(),
-      /Rolled back <time[^>]*>just now<\/time> to <a [^>]*>an earlier deployment<\/a>\. New deployments will not go live/,
+      held,
+      /Rolled back <time[^>]*>just now<\/time> to <a [^>]*>Take gift cards<\/a>\. New deployments will not go live/,
     )
+    assert.match(held, new RegExp(`/${third}">[^<]*</a> is waiting\\.`))
+    assert.match(held, new RegExp(`/${second}/promote">Undo the rollback…</a>`))
+    for (const text of [held, (await client.get(PATH)).text, (await client.get(`${PATH}/${third}`)).text])
+      assert.equal(text.match(/state warn"><svg.*?<\/svg>Waiting</g)?.length, 1)
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     assert.match((await client.get('/console/t/admin/projects/web/pause')).text, /<h1>Pause web\?<\/h1>/)
     for (const page of [PATH, `${PATH}/${first}`]) {

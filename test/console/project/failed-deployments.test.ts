@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { hearStatements, walksOf } from '../../platform/db/statements.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { seedDeployment } from '../../support/projects.ts'
+import { tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
@@ -38,6 +39,13 @@ onBothEngines(
     assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
     assert.match(behind.overview, /state good"><svg.*?<\/svg>Live \(earlier deployment\)</)
     assert.match((await client.get('/console/t/admin')).text, /state good"><svg.*?<\/svg>Live \(earlier deployment\)</)
+    await tamper(
+      world,
+      'deployment',
+      { error_message: `\u001b[31mNo <next>\u001b[0m ${'x'.repeat(300)}` },
+      { id: failed },
+    )
+    assert.match((await see()).overview, /<\/a>\. <span class="soft any">No &lt;next&gt; x{190}…<\/span>/)
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
     assert.match(next.overview, /newest production deployment <span class="state bad"><svg.*?<\/svg>was canceled/)

@@ -68,14 +68,17 @@ onBothEngines('the history shows who, when and what, and a version is restored',
   assert.equal(page.status, 200, page.text)
   assert.match(
     page.text,
-    /<td[^>]*>Version 2<\/td><td[^>]*><time[^>]*>just now<\/time><\/td><td[^>]*>you<\/td>\s*<td[^>]*>Changed [^<]*value/,
+    /<td[^>]*>Version 2 <span class="badge">Current<\/span><\/td><td[^>]*><time[^>]*>just now<\/time><\/td><td[^>]*>you<\/td>\s*<td[^>]*>Changed [^<]*value/,
   )
   assert.match(page.text, /<td[^>]*>Version 1<\/td>.*?<td[^>]*>you<\/td>\s*<td[^>]*>Created<\/td>/s)
   assert.doesNotMatch(page.text, /first-value|second-value/)
   const restored = await client.post(`${PATH}/${id}/history/1/restore`)
   assert.deepEqual([restored.status, restored.location], [303, `${PATH}/${id}/history`], restored.text)
   assert.equal((await read(world, id!)).value, 'first-value')
-  assert.match((await client.get(`${PATH}/${id}/history`)).text, /<td[^>]*>Version 3<\/td>.*?<td[^>]*>Restored/s)
+  assert.match(
+    (await client.get(`${PATH}/${id}/history`)).text,
+    /<td[^>]*>Version 3 <span class="badge">Current<\/span><\/td>.*?<td[^>]*>Restored/s,
+  )
   const none = await client.post(`${PATH}/${id}/history/77/restore`)
   assert.equal(none.status, 404)
   assert.match(none.text, /no version &quot;77&quot;/)

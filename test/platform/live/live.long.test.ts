@@ -45,7 +45,9 @@ for (const engine of ENGINES) {
       await shows('SECOND')
 
       // Text that is being typed is not lost, and the page follows again once it is deleted.
-      await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<input id="typing">')`)
+      await page.evaluate(
+        `document.querySelector('main').insertAdjacentHTML('beforeend', '<form><input id="typing"></form>')`,
+      )
       await page.fill('#typing', 'half a sentence')
       await add('THIRD')
       // The page must not refresh. Without typed text it would after a second.
@@ -81,7 +83,7 @@ for (const engine of ENGINES) {
       await shows('FIFTH')
 
       // The stream follows the user from page to page.
-      await page.click(`a[href="${home}/projects/web"]`)
+      await page.click(`nav li a[href="${home}/projects/web"]`)
       await eventually(async () => (await usedAt()) > used)
       await eventually(async () => (await page.textContent('h1')) === 'web')
       await eventually(async () => (await openPages()) === 1)
@@ -95,3 +97,40 @@ for (const engine of ENGINES) {
     }
   })
 }
+
+test('an open question stays with its own row when others add and remove rows', async (t) => {
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'questions of pages that change'))
+  const world = await openWorld('sqlite')
+  const browser = await openChromium(chromium)
+  try {
+    const team = world.credentials.teamId
+    for (const name of ['grace', 'linus']) await world.join(await world.user(name), 'MEMBER')
+    const origin = await world.listen()
+    const client = await openSignedInClient(world)
+    const { context, page, complaints } = await openWindow(browser, 390, true)
+    await context.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: origin })))
+    await page.goto(`${origin}/console/t/team/members`)
+    await page.getByLabel('Remove: grace…').click()
+    const question = page.locator('details.twice[open]')
+    const asks = async () => (await question.allInnerTexts()).map((text) => /Remove \w+ from team/.exec(text)?.[0])
+    assert.deepEqual(await asks(), ['Remove grace from team'])
+
+    const third = await world.user('third')
+    await world.join(third, 'MEMBER')
+    await page.getByLabel('Remove: third…').waitFor()
+    assert.deepEqual(await asks(), ['Remove grace from team'])
+
+    await world.operator('DELETE', `/operator/v1/teams/${team}/members/${third.id}`)
+    await page.getByLabel('Remove: third…').waitFor({ state: 'detached' })
+    assert.deepEqual(await asks(), ['Remove grace from team'])
+
+    // The question of the member who is removed goes with its row.
+    await question.getByRole('button', { name: 'Remove: grace', exact: true }).click()
+    await page.getByLabel('Remove: grace…').waitFor({ state: 'detached' })
+    assert.deepEqual(await asks(), [])
+    assert.deepEqual(complaints, [])
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+})

@@ -26,7 +26,7 @@ export function detailsCard(
   const to = (page: string) => deploymentPath(account, project, one.id, page)
   const removes = canInAccount(account, 'project:write', 'deployment:write')
   return html`<section class="card in stack"><h2>Details</h2><dl class="facts">
-<dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
+<dt>Environment</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
 <dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>

@@ -49,7 +49,7 @@ async function askRemoval(ctx: ConsoleCtx, { params, url }: ScreenInput) {
     body: sheet(ctx, {
       title,
       about: html`Its URL, its build log and its figures go with it. You cannot undo this.`,
-      moves: html`<div class="berths"><div>${mooring(one, isLive ? 'Live now' : 'Not live', ctx.now, isLive)}
+      moves: html`<div class="berths"><div>${mooring(one, isLive ? 'Live now' : 'Not live', ctx.now, { isLive })}
 ${aliases.length > 0 && html`<ul class="lines">${aliases.map(({ alias }) => html`<li><span class="medium any">${alias}</span></li>`)}</ul>`}</div></div>`,
       follows: isLive
         ? note('bad', 'It serves production. Visitors get 404 until you promote another deployment or deploy again.')

@@ -66,11 +66,11 @@ ${formErrorNotice(error)}
 ${!isThere && note('info', 'This variable was deleted with its values. The history is kept for 30 days.')}
 ${dataTable(
   'Versions',
-  ['Version', 'When', 'Who', 'Change', 'Environments', 'Restore'],
+  ['Version', 'When', 'Who', 'Change', 'Environments', 'Actions'],
   history.map(
     (one) =>
-      html`<tr><td>Version ${one.version}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && canWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'Current' : 'Not possible'}</span>`}</td></tr>`,
+      html`<tr><td>Version ${one.version}${isThere && one === history[0] && html` <span class="badge">Current</span>`}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
+<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td class="act">${one.restorable && canWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${one.version}">Restore</button></form>` : one !== history[0] && html`<span class="soft small">Cannot be restored</span>`}</td></tr>`,
   ),
 )}
 <p class="soft small">Values are stored encrypted and not shown here. The last 100 versions can be restored. Restoring creates a new version.</p>`,

@@ -134,7 +134,7 @@ function changedBy({ updatedBy, configurationId, integration }: Listed[number], 
 function menu(account: OwnAccount, one: Listed[number], path: string): Html {
   const at = `${path}/${one.id}`
   const mayChange = canChangeVariable(account, one)
-  return html`<details class="menu right" name="menu"><summary class="btn quiet small square" aria-label="Actions for ${one.key}">${icon('ellipsis')}</summary><div class="pop">${mayChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, one) && html`<a href="${at}" data-turbo-frame="${valueFrameId(one.id)}">Reveal</a>`}<a href="${at}/history">History</a>${mayChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
+  return html`<details class="menu right" name="menu" id="menu:${one.id}"><summary class="btn quiet small square" aria-label="Actions for ${one.key}">${icon('ellipsis')}</summary><div class="pop">${mayChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, one) && html`<a href="${at}" data-turbo-frame="${valueFrameId(one.id)}">Reveal</a>`}<a href="${at}/history">History</a>${mayChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
 }
 
 /** Links to the value if the role can read it. With script, it appears in this frame. */
