@@ -20,6 +20,7 @@ import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPa
 import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
 import { relativeTime } from '../time.ts'
 import { siteAddress } from './deployment/details.ts'
+import { firstDeployment } from './deployment/first.ts'
 import { stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
@@ -73,7 +74,7 @@ ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
-${latest(account, project, ctx.now)}
+${project.latestDeployments.length === 0 ? firstDeployment(ctx, account, project) : latest(account, project, ctx.now)}
 ${await cronJobs(ctx, account, project)}`,
     },
   )
@@ -163,9 +164,6 @@ function production(ctx: ConsoleCtx, account: OwnAccount, { name, targets }: Pro
 }
 
 function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {
-  if (latestDeployments.length === 0)
-    return html`<section class="card empty"><h2>No deployments yet</h2>
-<p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p></section>`
   return html`<div class="head"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
 ${dataTable(
   'Latest deployments',
