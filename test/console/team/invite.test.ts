@@ -41,7 +41,7 @@ onBothEngines(
     const { client, location } = await setPasswordBy(world, linkIn(invited.text))
     assert.match(location, /^\/invitations\/inv_\w+$/)
     const asked = await client.get(location)
-    assert.match(asked.text, /admin invites you, <strong>new\.user<\/strong>, to this team as <strong>DEVELOPER</)
+    assert.match(asked.text, /admin invites you, <strong>new\.user<\/strong>, to this team as <strong>Developer</)
     assert.equal((await client.post(location, { answer: 'accept' })).status, 200)
     assert.match((await client.get(MEMBERS)).text, /new\.user[\s\S]*new\.user\+b@example\.com/)
     const { entries } = (await world.operator('GET', '/operator/v1/audit?type=setPassword')).body
