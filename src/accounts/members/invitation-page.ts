@@ -86,7 +86,7 @@ async function answerInvitation(
   }
 }
 
-/** A role as the console says it: "Member", "Viewer for plus". */
+/** A role as the console says it: "Member". */
 function roleName(role: string): string {
-  return role.charAt(0) + role.slice(1).toLowerCase().replaceAll('_', ' ')
+  return role.charAt(0) + role.slice(1).toLowerCase()
 }
