@@ -4,11 +4,18 @@ import { copyable } from './fields.ts'
 /** A command ends before the next word of the sentence. `chmod` and `chown` extend to the end. */
 const COMMAND = /\bberth(?: (?!(?:each|again|or|and|then)\b)(?:--)?\w[\w.@-]*)+|\bch(?:mod|own) .+$/
 const SETTING = /\b(?:BERTH_[A-Z0-9_]+|DATABASE_URL)\b/
-const TYPED = new RegExp(`(${COMMAND.source}|${SETTING.source})`)
+/** What a sentence has in backticks is typed as it stands. */
+const QUOTED = /`[^`]+`/
+const TYPED = new RegExp(`(${QUOTED.source}|${COMMAND.source}|${SETTING.source})`)
+const BEGINS_AS_COMMAND = /^(?:berth|chmod|chown) /
 
 /** Returns the commands that a sentence names, in order. */
 export function commandsIn(sentence: string): string[] {
-  return sentence.split(TYPED).filter((part, at) => at % 2 === 1 && !SETTING.test(part))
+  return sentence
+    .split(TYPED)
+    .filter((_, at) => at % 2 === 1)
+    .map(unquoted)
+    .filter((typed) => BEGINS_AS_COMMAND.test(typed))
 }
 
 /** Renders a sentence with its commands below it, each with a copy button. A sentence that is only a command is rendered once. */
@@ -19,7 +26,11 @@ export function showAdvice(sentence: string): Html {
 
 /** Renders commands and settings in a sentence as code. Setting names can wrap at underscores. */
 export function withInlineCode(sentence: string): Html {
-  return html`${sentence.split(TYPED).map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code class="name">${SETTING.test(part) ? breakable(part) : part}</code>`))}`
+  return html`${sentence.split(TYPED).map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code class="name">${SETTING.test(part) ? breakable(unquoted(part)) : unquoted(part)}</code>`))}`
+}
+
+function unquoted(part: string): string {
+  return part.startsWith('`') ? part.slice(1, -1) : part
 }
 
 function breakable(name: string): Html {

@@ -1,6 +1,7 @@
 import { icon } from '../platform/pages/face/icons.ts'
 import { note } from '../platform/pages/face/notes.ts'
 import { type Html, html } from '../platform/pages/html.ts'
+import type { OwnAccount } from '../platform/pages/own-accounts.ts'
 import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 
 /** Renders the heading of a page with its actions. */
@@ -118,10 +119,15 @@ export function shellCommand(command: string): Html {
   return html`<div class="code"><pre>${command}</pre>${copyButton('command')}</div>`
 }
 
-/** Renders a POST to the API as a command, with the address of this service. `variable`: of the shell, with the token. */
-export function apiCommand({ deps }: UserPageCtx, path: string, body: object, variable = 'TOKEN'): Html {
+/** Renders the command that points the command line to this service. */
+export function linkCommand({ kind, slug }: Pick<OwnAccount, 'kind' | 'slug'>): Html {
+  return shellCommand(`npx berth link-cli${kind === 'team' ? ` --team ${slug}` : ''}`)
+}
+
+/** Renders a POST to the API as a command, with the address of this service. */
+export function apiCommand({ deps }: UserPageCtx, path: string, body: object): Html {
   return shellCommand(
-    `curl -X POST "${deps.origin()}${path}" -H "authorization: Bearer $${variable}" -H 'content-type: application/json' -d '${JSON.stringify(body)}'`,
+    `curl -X POST "${deps.origin()}${path}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '${JSON.stringify(body)}'`,
   )
 }
 

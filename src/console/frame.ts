@@ -150,8 +150,8 @@ function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accoun
   return sideBar(ctx, {
     here: { name: hereIn(place), slug: account?.slug, personal: account?.kind === 'user' },
     accounts: accounts.map((one) => ({
+      called: one.name ?? one.slug,
       name: nameOf(one),
-      slug: one.slug,
       path: homePath(one),
       current: one.id === account?.id,
     })),
@@ -179,7 +179,7 @@ function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): H
 function hereIn(place: ConsoleLocation | undefined): string {
   if (place === undefined) return 'Accounts'
   if ('person' in place) return 'Your account'
-  return 'tabs' in place ? place.tabs.name : place.account.slug
+  return 'tabs' in place ? place.tabs.name : (place.account.name ?? place.account.slug)
 }
 
 /** Returns the tabs that the user can see. */

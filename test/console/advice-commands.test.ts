@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../src/cli/command/commands.ts'
-import { commandsIn, showAdvice } from '../../src/console/advice-commands.ts'
+import { commandsIn, showAdvice, withInlineCode } from '../../src/console/advice-commands.ts'
 
 const SRC = join(import.meta.dirname, '..', '..', 'src')
 
@@ -19,6 +19,10 @@ const MESSAGES: readonly [string, string[]][] = [
   ['berth team member add acme USER --role OWNER', ['berth team member add acme USER --role OWNER']],
   ['make this user its owner: chown -R 1000 /var/lib/my berth', ['chown -R 1000 /var/lib/my berth']],
   ['chmod go= /a, b/keys.json', ['chmod go= /a, b/keys.json']],
+  [
+    'cannot open /dev/net/tun: run `chmod 0666 /dev/net/tun`, and add the udev rule `KERNEL=="tun"` so that it stays so',
+    ['chmod 0666 /dev/net/tun'],
+  ],
   ['a Berth responds at 127.0.0.1:3000', []],
   ['check DATABASE_URL, and that the server runs', []],
 ]
@@ -55,4 +59,6 @@ test('a command is copied, is not said twice where it is all that there is, and 
   )
   assert.match(whole, /<code class="copy">berth backup<\/code>/)
   assert.doesNotMatch(showAdvice('chmod go= /tmp/<b>').markup, /<b>/)
+  const quoted = withInlineCode('run `chmod 0666 /dev/net/tun`, and add the udev rule').markup
+  assert.equal(quoted, 'run <code class="name">chmod 0666 /dev/net/tun</code>, and add the udev rule')
 })

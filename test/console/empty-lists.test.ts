@@ -4,6 +4,9 @@ import { openSignedInClient } from '../support/clients/browser-client.ts'
 import { seedProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
 
+/** Builds are off in tests: the output is built first. */
+const DEPLOYS = ['vercel build --prod --yes', 'vercel deploy --prebuilt --prod']
+
 /** TABLE pages with commands, and what their commands begin with. */
 const PAGES: readonly (readonly [path: string, commands: readonly string[]])[] = [
   ['/console/t/crew', ['npx berth link-cli --team crew', 'vercel project add web', 'curl -X POST']],
@@ -12,7 +15,13 @@ const PAGES: readonly (readonly [path: string, commands: readonly string[]])[] =
     '/console/t/team/projects/web/variables',
     ['berth env import web .env --target production --team team', 'curl -X POST'],
   ],
-  ['/console/t/team/projects/web/deployments', ['curl -X POST']],
+  ...['', '/deployments'].map(
+    (page) =>
+      [
+        `/console/t/team/projects/web${page}`,
+        ['npx berth link-cli --team team', 'vercel link --yes --project web', ...DEPLOYS],
+      ] as const,
+  ),
 ]
 
 onBothEngines('each command has the address of the service and a button that copies it', async (world) => {

@@ -129,7 +129,7 @@ onBothEngines('bytes that are not text in a field are shown again in the form, a
       if (status === 404 && NOT_SHOWN.has(path)) continue
       assert.equal(status, 400, about)
       assert.match(text, /<div class="shell">[\s\S]*role="alert"/, about)
-      assert.ok(text.includes(`\`${name}\` ${says}`) && text.includes('send the form again'), about)
+      assert.ok(text.includes(` ${says}`) && text.includes('send the form again'), about)
       if (NOT_SHOWN.has(path)) continue
       assert.ok(text.includes(shown), about)
       assert.ok(!text.includes('\0'), about)

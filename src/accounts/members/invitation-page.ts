@@ -44,7 +44,7 @@ export const invitationScreens: readonly Screen[] = [
 async function showInvitations(ctx: UserPageCtx): Promise<View> {
   const received = await selectReceivedInvitations(ctx, ctx.user.userId).limit(MAX_SHOWN).execute()
   const rows = received.map(
-    (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${one.role}</li>`,
+    (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${roleName(one.role)}</li>`,
   )
   return {
     title: 'Invitations',
@@ -61,7 +61,7 @@ async function showInvitation(ctx: UserPageCtx, { params, url }: ScreenInput): P
 function invitationForm(ctx: UserPageCtx, received: ReceivedInvitation, url: string): Html {
   const { inviter, role, expires_at } = received
   return html`<h1>Join ${nameOfTeam(received)}?</h1>
-<p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.user.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
+<p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.user.username}</strong>, to this team as <strong>${roleName(role)}</strong>. The invitation ends on
 ${new Date(expires_at).toISOString().slice(0, 10)}.</p>
 <p>Until you accept, you are not part of the team. After that, its owners see your name and email.</p>
 <form method="post" action="${url}">
@@ -84,4 +84,9 @@ async function answerInvitation(
 <p class="line">${isIn && html`<a class="btn primary" href="/console/t/${encodeURIComponent(received.slug)}">Go to the team</a>`}<a href="/invitations">Show your invitations</a></p>`,
     audit: { by: ctx, subjectId: received.team_id },
   }
+}
+
+/** A role as the console says it: "Member". */
+function roleName(role: string): string {
+  return role.charAt(0) + role.slice(1).toLowerCase()
 }

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import type { Row } from '../../platform/db/schema.ts'
 import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
 import { note } from '../../platform/pages/face/notes.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -31,7 +32,7 @@ import {
 import { findPasswordLink, setPassword } from './password-link.ts'
 import { providerButton } from './provider-button.ts'
 import { reauthenticationScreens } from './reauthentication-page.ts'
-import { endSession } from './sessions.ts'
+import { endSession, listSessionsOf } from './sessions.ts'
 import { acceptPassword, checkPasswordLimited, FAILURES_UNTIL_LOCK, type PasswordCheck } from './sign-in.ts'
 import { afterPassword, secondStepScreens } from './verify-factor-page.ts'
 import { welcomeScreens } from './welcome-page.ts'
@@ -154,7 +155,7 @@ async function signOut(ctx: PageCtx): Promise<View> {
 async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPasswordResult): Promise<View> {
   if ('fault' in chosen) {
     const user = await findPasswordLink(ctx, input.query.link ?? '')
-    return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
+    return { ...(await passwordPage(ctx, input, user, chosen.fault)), status: 422 }
   }
   const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
@@ -168,12 +169,13 @@ async function onlyInvitation(ctx: PageCtx, userId: string): Promise<string | un
   return one === undefined || another !== undefined ? undefined : `/invitations/${one.id}`
 }
 
-function passwordPage(ctx: PageCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
+async function passwordPage(ctx: PageCtx, { url }: { url: string }, user: Row<'account'>, fault?: string) {
+  const isSignedIn = (await listSessionsOf(ctx, user.id)).length > 0
   return {
     title: 'Set your password',
     body: html`<h1>Set your password</h1>
 ${passwordFaultNotice(fault)}
-<p>You sign in as <strong>${user.slug}</strong>. All your current sessions will end, and you are signed in here.</p>
+<p>You sign in as <strong>${user.slug}</strong>.${isSignedIn && ' All your current sessions will end, and you are signed in here.'}</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}

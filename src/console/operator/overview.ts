@@ -57,7 +57,9 @@ ${formErrorNotice(error)}
 ${tiles(numbers, ctx.now)}
 ${setupList(ctx, setup)}
 ${deliveries.length >= FEWEST && html`<section class="card in stack"><h2>Deliveries in the last 24 hours</h2>${drawDeliveries(deliveries)}</section>`}
-<div class="bay"><div class="split turned"><div class="stack">
+<div class="bay"><div class="split"><section class="stack" aria-labelledby="health"><div class="head"><h2 id="health">Health</h2><a href="${operatorPath('health')}">All checks</a></div>
+<turbo-frame id="${OPEN_FRAME}" src="${CHECKS_PATH}"><p class="card empty">The checks take some seconds.</p></turbo-frame></section>
+<div class="stack">
 <section class="card in stack tight"><h2>Retained history</h2><dl class="facts">${historyFacts(numbers.history)}</dl></section>
 <h2>Failed requests</h2>
 <p class="soft">Most frequent errors of this instance since it started.</p>
@@ -66,9 +68,7 @@ ${barChart(
   'Error',
   numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
   'No failed requests.',
-)}</div>
-<section class="stack" aria-labelledby="health"><div class="head"><h2 id="health">Health</h2><a href="${operatorPath('health')}">All checks</a></div>
-<turbo-frame id="${OPEN_FRAME}" src="${CHECKS_PATH}"><p class="card empty">The checks take some seconds.</p></turbo-frame></section></div></div>`,
+)}</div></div></div>`,
   })
 }
 

@@ -35,7 +35,6 @@ export const tokenScreens: readonly Screen[] = [
     // The same list follows: in another one, the button of another token would be in the same place.
     next: (_, { form: { search } }) => (search ? `${LIST}?${new URLSearchParams({ search })}` : LIST),
     renderErrors: (ctx, { form }, error) => showTokens(ctx, { query: form as Query }, error),
-    fresh: true,
   }),
 ]
 

@@ -9,7 +9,7 @@ import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { formErrorNotice } from '../action.ts'
-import { apiCommand, filterForm } from '../controls.ts'
+import { filterForm } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
@@ -18,6 +18,7 @@ import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, r
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { aliasesCard } from './deployment/aliases.ts'
 import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
+import { firstDeployment } from './deployment/first.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 import { buildDuration, deploymentRows, deploymentState, STATE_LOOKS } from './deployment/rows.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
@@ -95,7 +96,7 @@ ${
         deployments.map(({ uid, ...one }) => ({ ...one, id: uid })),
         ctx.now,
       )
-    : nothing(ctx, project, isNarrowed)
+    : nothing(ctx, account, project, isNarrowed)
 }
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
   })
@@ -110,12 +111,9 @@ function filters(path: string, { state: chosen, target, branch }: Filters): Html
   return filterForm(path, [chosen, target, branch].some(Boolean), fields)
 }
 
-function nothing(ctx: ConsoleCtx, { id, name }: Project, isNarrowed: boolean): Html {
+function nothing(ctx: ConsoleCtx, account: OwnAccount, project: Project, isNarrowed: boolean): Html {
   if (isNarrowed) return html`<p class="card empty">No deployments match these filters.</p>`
-  return html`<div class="card empty"><h2>No deployments yet</h2>
-<p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p>
-<p class="soft small">From a terminal, with the API and an operator token in <code>OPERATOR</code>:</p>
-${apiCommand(ctx, `/operator/v1/projects/${id}/deployments`, { url: `${name}-1.apps.example.com`, target: 'production', readyState: 'READY' }, 'OPERATOR')}</div>`
+  return firstDeployment(ctx, account, project)
 }
 
 /** Shows a deployment with its promotion actions. Refuses: not_found 404, also for one of another project. */

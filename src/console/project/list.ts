@@ -16,7 +16,7 @@ import {
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
-import { apiCommand, sentenceCase, shellCommand, TOKEN_HINT } from '../controls.ts'
+import { apiCommand, linkCommand, sentenceCase, shellCommand, TOKEN_HINT } from '../controls.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath, homePath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
@@ -173,7 +173,7 @@ function nothing(ctx: ConsoleCtx, account: OwnAccount, search: string | undefine
 <p>A project holds domains, variables and deployments.</p>
 ${canInAccount(account, 'project:write') && html`<p><a class="btn primary" href="${accountPath(account, 'new')}">Create your first project</a></p>`}
 <p class="soft small">From a terminal. The first command prints a line for your shell. Without it, <code>vercel</code> connects to the hosted platform.</p>
-${shellCommand(`npx berth link-cli${account.kind === 'team' ? ` --team ${account.slug}` : ''}`)}
+${linkCommand(account)}
 ${shellCommand('vercel project add web')}
 ${TOKEN_HINT}
 ${apiCommand(ctx, `/v10/projects?slug=${account.slug}`, { name: 'web' })}

@@ -21,6 +21,7 @@ import { relativeTime } from '../time.ts'
 import { titleOf } from './commit.ts'
 import { mooring } from './confirm.ts'
 import { siteAddress } from './deployment/details.ts'
+import { firstDeployment } from './deployment/first.ts'
 import { deploymentRows, isPassedOver } from './deployment/rows.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
@@ -77,7 +78,7 @@ ${production(ctx, account, project)}
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
-${latestRows(account, project, ctx.now)}
+${project.latestDeployments.length === 0 ? firstDeployment(ctx, account, project) : latestRows(account, project, ctx.now)}
 ${await cronJobs(ctx, account, project)}`,
   })
 }
@@ -190,9 +191,6 @@ function production(ctx: ConsoleCtx, account: OwnAccount, { name, paused, target
 
 function latestRows(account: OwnAccount, project: Project, now: number): Html {
   const { name, latestDeployments } = project
-  if (latestDeployments.length === 0)
-    return html`<section class="card empty"><h2>No deployments yet</h2>
-<p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p></section>`
   const rows = latestDeployments.map(({ readyAt, ...one }) => ({ ...one, ...(readyAt && { ready: readyAt }) }))
   return html`<div class="head"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
 ${deploymentRows(account, project, rows, now)}`

@@ -35,8 +35,8 @@ export type Section = readonly [end: string, words: string, icon: IconName, grou
 /** `to`: the path of a suffix. */
 export type Tabs = { name: string; table: readonly Section[]; to: (end: string) => string }
 
-/** An account in the menu. */
-type AccountLink = { name: string; slug: string; path: string; current: boolean }
+/** An account in the menu. `called`: as the head says it; `name`: with its slug. */
+type AccountLink = { called: string; name: string; path: string; current: boolean }
 
 export type Side = {
   /** What the head says of the place. `slug`: of the account that a search looks in. */
@@ -51,8 +51,8 @@ export type Side = {
 export function sideBar(ctx: UserPageCtx, { here, accounts, project, sections }: Side): Html {
   return html`<header class="side">
 <div class="side-top">${BRAND_LINK}
-<details class="menu switcher" name="menu"><summary>${here.slug === undefined ? html`<span class="tile" aria-hidden="true">${icon('layers')}</span>` : tile(here.slug)}<span class="cut">${here.name}</span>${here.personal && html`<span class="badge">personal</span>`}${project && html`<span class="at only-narrow">${project.name}</span>`}<span class="unseen">, switch account</span>${icon('chevrons-up-down')}</summary><div class="pop"><p>Accounts</p>
-${accounts.map(({ name, slug, path, current }) => html`<a href="${path}"${current && html` aria-current="true"`}>${tile(slug)}<span class="cut">${name}</span>${current && html`<span class="tick">${icon('check')}</span>`}</a>`)}
+<details class="menu switcher" name="menu"><summary>${here.slug === undefined ? html`<span class="tile" aria-hidden="true">${icon('layers')}</span>` : tile(here.name)}<span class="cut">${here.name}</span>${here.personal && html`<span class="badge">personal</span>`}${project && html`<span class="at only-narrow">${project.name}</span>`}<span class="unseen">, switch account</span>${icon('chevrons-up-down')}</summary><div class="pop"><p>Accounts</p>
+${accounts.map(({ called, name, path, current }) => html`<a href="${path}"${current && html` aria-current="true"`}>${tile(called)}<span class="cut">${name}</span>${current && html`<span class="tick">${icon('check')}</span>`}</a>`)}
 <hr><a href="/console/teams/new">${icon('plus')}New team</a></div></details></div>
 <form class="find only-wide" action="/console/search" role="search" aria-label="Search">${icon('search')}<input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd>${here.slug !== undefined && html`<input type="hidden" name="in" value="${here.slug}">`}</form>
 <a class="btn quiet square only-narrow" href="/console/search${here.slug !== undefined && `?in=${encodeURIComponent(here.slug)}`}" aria-label="Search">${icon('search')}</a>

@@ -17,6 +17,7 @@ import {
 } from './assets/assets.ts'
 import { CSRF_FIELD, type Theme } from './cookies.ts'
 import { HARBOR_DRAWING, MARK_DRAWING } from './face/drawings.ts'
+import { withErrorLink } from './face/error-link.ts'
 import { withFocus } from './face/focus.ts'
 import { escapeText, type Html, html, stripBidiControls } from './html.ts'
 
@@ -78,7 +79,7 @@ export type DocumentOptions = {
 
 /** Renders the complete document. */
 export function showDocument(page: Page, { user, csrfToken, nonce, stamp, theme }: DocumentOptions): string {
-  const shown = { ...page, body: withFocus(page.body) }
+  const shown = { ...page, body: withFocus(withErrorLink(page.body)) }
   if (shown.console !== undefined) return showConsole(shown, shown.console, { nonce, stamp, theme })
   const head = `${FULL_RELOAD_META}${scriptTags(shown)}`
   return documentOf(shown.title, head, gateBody(shown.body, user, csrfToken), theme)

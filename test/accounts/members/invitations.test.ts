@@ -194,7 +194,7 @@ onBothEngines('the invited user answers on a page, signed in', async (world) => 
   const asAda = await openSignedInClient(world, ada.id, 'ada')
   assert.match((await asAda.get('/invitations')).text, new RegExp(`href="${page}"`))
   const seen = await asAda.get(page)
-  assert.match(seen.text, /admin invites you, <strong>ada<\/strong>, to this team as <strong>DEVELOPER<\/strong>/)
+  assert.match(seen.text, /admin invites you, <strong>ada<\/strong>, to this team as <strong>Developer<\/strong>/)
   assert.equal((await asAda.post(page, { answer: 'maybe' })).status, 400)
   assert.equal((await asAda.post(page, { answer: 'accept' }, { origin: 'https://evil.example' })).status, 403)
   assert.equal(await isIn(ada), false)

@@ -109,6 +109,7 @@ onBothEngines('a new password ends every session of the user and lifts the lock'
   assert.ok(await isIn(client))
   for (let at = 0; at < 10; at++) assert.equal(await tryPassword(world, 'wrong wrong wrong'), 403)
   assert.equal(await tryPassword(world, PASSWORD), 403)
+  assert.match((await client.get((await link(world)).path)).text, /All your current sessions will end/)
   await seedPassword(world, world.credentials.userId, 'another long password')
   assert.equal(await isIn(client), false)
   assert.equal(await tryPassword(world, PASSWORD), 403)

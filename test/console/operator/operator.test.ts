@@ -300,6 +300,7 @@ onBothEngines(
     const overview = (await client.get(ROOT)).text
     assert.ok(overview.includes(`<turbo-frame id="health-open" src="${checks}">`), overview)
     assert.ok(overview.includes(`<a href="${ROOT}/health">All checks</a>`))
+    assert.ok(overview.indexOf('health-open') < overview.indexOf('Retained history'), 'what is wrong comes first')
     const health = (await client.get(`${ROOT}/health`)).text
     const link = `<a class="btn primary" href="${checks}">Run checks</a>`
     assert.ok(health.includes(`<turbo-frame id="health-checks" src="${checks}"><p>${link}</p></turbo-frame>`))

@@ -1,6 +1,6 @@
 /** The page of runners: what each builds, drained and removed. docs/console.md: Operator; docs/runner.md: Drain and remove. */
 import assert from 'node:assert/strict'
-import { recordRunner } from '../../../src/delivery/runners/registry.ts'
+import { RUNNER_TIMES, recordRunner } from '../../../src/delivery/runners/registry.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -23,4 +23,14 @@ onBothEngines('a runner is listed, drained, resumed and removed', async (world) 
   assert.equal((await client.post(`${PATH}/${RUNNER}/remove`)).status, 303)
   assert.match((await client.get(PATH)).text, /No runner has asked for a build/)
   assert.equal((await client.post(`${PATH}/${RUNNER}/remove`)).status, 404)
+})
+
+onBothEngines('a runner that asks for nothing more is offline', async (world) => {
+  const client = await openSignedInClient(world)
+  await recordRunner(world.deps, { runner: RUNNER, hostname: 'build', version: '1.0.0' })
+  const { clock } = world.deps
+  clock.set(clock.now() + RUNNER_TIMES.goneMs / 2)
+  assert.match((await client.get(PATH)).text, /<\/svg>Active</)
+  clock.set(clock.now() + RUNNER_TIMES.goneMs)
+  assert.match((await client.get(PATH)).text, /<\/svg>Offline</)
 })

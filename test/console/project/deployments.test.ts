@@ -16,8 +16,7 @@ onBothEngines(
     const web = await seedWebProject(world)
     const none = (await client.get(PATH)).text
     assert.match(none, /No deployments yet/)
-    const command = `<pre>curl -X POST &quot;${world.deps.origin()}/operator/v1/projects/${web.id}/deployments&quot; `
-    assert.ok(none.includes(command), none)
+    assert.match(none, /<pre>vercel link --yes --project web<\/pre>/)
     const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
     const second = await web.deploy()
     const list = (await client.get(PATH)).text

@@ -16,7 +16,9 @@ onBothEngines('a user creates a team, invites another user, changes their role, 
   const made = await client.post('/console/teams/new', { name: 'ünï 🚢', slug: 'crew' })
   assert.equal(made.location, '/console/t/crew/members', made.text)
   const path = made.location
-  assert.match((await client.get('/console/t/crew/settings')).text, /value="ünï 🚢"/)
+  const settings = (await client.get('/console/t/crew/settings')).text
+  assert.match(settings, /value="ünï 🚢"/)
+  assert.match(settings, /aria-hidden="true">Ü<\/span><span class="cut">ünï 🚢<\/span>/, 'the head says its name')
   const alone = await client.get(path)
   assert.match(alone.text, /<span class="badge">You<\/span>/)
   const last = await client.post(`${path}/${world.credentials.userId}/leave`)

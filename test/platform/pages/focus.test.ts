@@ -26,3 +26,16 @@ test('a page of several forms, of none with fields, or of one that removes somet
   for (const page of [html`${form(field('a'))}${form(field('b'))}`, form(html``), search, removal])
     assert.equal(withFocus(page).markup, page.markup)
 })
+
+test('a form below a card, a list or in a table is not what a page begins with; below the breadcrumbs it is', () => {
+  const card = html`<section class="card"><h2>Next steps</h2></section>`
+  const list = html`<ol class="rows"><li>one</li></ol>`
+  for (const above of [card, list, html`<dl><dt>a</dt></dl>`]) {
+    const page = html`${above}${form(field('a'))}`
+    assert.equal(withFocus(page).markup, page.markup)
+  }
+  const table = html`<table><tr><td>${form(field('role'))}</td></tr></table>`
+  assert.equal(withFocus(table).markup, table.markup)
+  const crumbs = html`<nav class="crumbs" aria-label="Breadcrumb"><ol><li>Projects</li></ol></nav>`
+  assert.deepEqual(focusedIn(html`${crumbs}<section class="card">${form(field('a'))}</section>${card}`), ['a'])
+})

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { Runner, RunnerList } from '../../../delivery/runners/operator.ts'
+import { RUNNER_TIMES } from '../../../delivery/runners/registry.ts'
 import { type Mood, state } from '../../../platform/pages/face/states.ts'
 import type { Page } from '../../../platform/pages/frame.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
@@ -59,20 +60,27 @@ ${dataTable(
   ['Machine', 'State', 'Builds', 'Version', 'Last seen', 'Actions'],
   runners.map(
     (runner) => html`<tr><td class="any">${runner.hostname}<br><code class="small">${runner.id}</code></td>
-<td>${state(LOOKS[runner.state], sentenceCase(runner.state))}</td><td>${runner.builds}</td><td>${runner.version}</td>
+<td>${stateOf(runner, ctx.now)}</td><td>${runner.builds}</td><td>${runner.version}</td>
 <td>${relativeTime(runner.lastSeenAt, ctx.now)}</td><td class="act">${runner.state !== 'removed' && actionsOf(ctx, runner)}</td></tr>`,
   ),
   {
-    none: 'No runner has asked for a build. With BERTH_BUILDS set on a laptop the service starts one; others run berth runner.',
+    none: 'No runner has asked for a build. On a laptop the service starts one where a sandbox starts, which Health checks. Elsewhere, run berth runner.',
   },
 )}`,
   })
+}
+
+/** A runner that ended says so to no one: it only asks for nothing more. */
+function stateOf({ state: now, builds, lastSeenAt }: Runner, at: number): Html {
+  const isGone = builds === 0 && lastSeenAt < at - RUNNER_TIMES.goneMs
+  if (isGone && now !== 'removed') return state('idle', 'Offline', 'canceled')
+  return state(LOOKS[now], sentenceCase(now))
 }
 
 function actionsOf(ctx: ConsoleCtx, { id, hostname, state: now }: Runner): Html {
   const path = operatorPath('runners', id)
   const drains = now === 'active'
   const words = drains ? 'Drain' : 'Resume'
-  return html`<span class="line tight">${button(ctx, `${path}/drain`, words, { label: `${words} the runner on ${hostname}`, fields: { draining: String(drains) } })}
+  return html`<span class="line tight one">${button(ctx, `${path}/drain`, words, { label: `${words} the runner on ${hostname}`, fields: { draining: String(drains) } })}
 ${confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove the runner on ${hostname}`, look: 'small', asks: 'Its builds go back to the queue.' })}</span>`
 }

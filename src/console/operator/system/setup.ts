@@ -34,8 +34,8 @@ const STEPS: Readonly<Record<SetupStep, Shown>> = {
   },
   builds: {
     title: 'Turn on builds',
-    open: 'Only finished outputs can be deployed, and no source. Set BERTH_BUILDS: docs/building.md.',
-    to: [operatorPath('runners'), 'Runners'],
+    open: 'Only finished outputs can be deployed, and no source. Builds need a sandbox, which Health checks, and BERTH_BUILDS: docs/building.md.',
+    to: [operatorPath('health'), 'Health'],
   },
   mail: {
     title: 'Set up email',

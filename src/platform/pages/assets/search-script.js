@@ -12,6 +12,10 @@ const GROUPS = [
 
 let palette
 let newest = 0
+/** Whether the answer of the server is awaited, and what a user pressed meanwhile. */
+let isLooking = false
+let entered
+let hasMoved = false
 
 function element(name, properties = {}, ...children) {
   const one = Object.assign(document.createElement(name), properties)
@@ -20,7 +24,11 @@ function element(name, properties = {}, ...children) {
 }
 
 function open() {
-  const field = element('input', { type: 'search', name: 'q', autocomplete: 'off', spellcheck: false })
+  const named = { type: 'search', name: 'q', placeholder: 'Search or go to', autocomplete: 'off', spellcheck: false }
+  const field = element('input', named)
+  newest += 1
+  isLooking = false
+  hasMoved = false
   const about = { role: 'combobox', 'aria-label': 'Search or go to', 'aria-expanded': 'true', 'aria-controls': 'hits' }
   for (const [name, value] of Object.entries(about)) field.setAttribute(name, value)
   const form = element('form', { className: 'find', action: '/console/search' }, icon(), field)
@@ -48,9 +56,12 @@ function icon() {
 function onKey(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   const chosen = palette.querySelector('li[aria-selected="true"]')
-  if (event.key === 'Enter' && chosen) {
+  if (event.key === 'Enter' && (chosen || isLooking)) {
     event.preventDefault()
-    follow(chosen, event.ctrlKey || event.metaKey)
+    const inNewTab = event.ctrlKey || event.metaKey
+    // The first row may be another one once the answer is there.
+    if (isLooking && !hasMoved) entered = { inNewTab }
+    else follow(chosen, inNewTab)
   }
   // In a search field with text, a browser would only clear it.
   if (event.key === 'Escape') {
@@ -59,6 +70,7 @@ function onKey(event) {
   }
   if (step === undefined) return
   event.preventDefault()
+  hasMoved = true
   const all = [...palette.querySelectorAll('li')]
   choose(all.at((all.indexOf(chosen) + step) % all.length))
 }
@@ -79,9 +91,12 @@ function choose(row) {
 /** Rows of a group: text, aside and target. */
 function show(groups) {
   const rows = groups.flatMap(([name, items]) => (items.length === 0 ? [] : [element('p', {}, name), list(items)]))
+  if (isLooking) rows.push(element('p', {}, 'Searching…'))
+  const kept = hasMoved && palette.querySelector('li[aria-selected="true"]')?.dataset.to
   palette.querySelector('.hits').replaceChildren(...(rows.length > 0 ? rows : [element('p', {}, 'No results')]))
-  for (const [at, row] of palette.querySelectorAll('li').entries()) row.id = `hit-${at}`
-  choose(palette.querySelector('li'))
+  const all = [...palette.querySelectorAll('li')]
+  for (const [at, row] of all.entries()) row.id = `hit-${at}`
+  choose(all.find(({ dataset }) => dataset.to === kept) ?? all[0])
 }
 
 function list(items) {
@@ -112,14 +127,22 @@ function ownGroups(q) {
 async function find(q) {
   const mine = ++newest
   const own = ownGroups(q.toLowerCase())
+  isLooking = q !== ''
+  entered = undefined
+  hasMoved = false
   show(own)
-  if (q === '') return
+  if (!isLooking) return
   await new Promise((done) => setTimeout(done, PAUSE_MS))
   if (mine !== newest) return
   const query = new URLSearchParams(new FormData(palette.querySelector('form')))
-  const page = await fetch(`/console/search?${query}`).then((answer) => answer.text())
+  const page = await fetch(`/console/search?${query}`).then(
+    (answer) => answer.text(),
+    () => '',
+  )
   if (mine !== newest || !palette.open) return
+  isLooking = false
   show([...foundIn(new DOMParser().parseFromString(page, 'text/html')), ...own])
+  if (entered) follow(palette.querySelector('li'), entered.inNewTab)
 }
 
 function foundIn(page) {
