@@ -10,10 +10,10 @@ import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
-import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, projectPath, unlessGone } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { mooring } from './confirm.ts'
-import { DEPLOYMENT_READ, mustBeOfProject, unlessGone } from './deployment/of-project.ts'
+import { DEPLOYMENT_READ, mustBeOfProject } from './deployment/of-project.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
 
 /** Without script, the page reloads while a request is in progress. */
