@@ -107,7 +107,7 @@ function createKept(bounds: Bounds, now: () => number) {
   }
 }
 
-/** Bytes that are held, of which an account has no more than are left free. */
+/** Counts the bytes that are held. An account has no more of them than are left free. */
 function createHeld(max: number) {
   const ofAccounts = new Map<string, number>()
   let all = 0

@@ -58,7 +58,7 @@ test('what was used longest ago goes first, and a body goes with its last entry'
   assert.deepEqual([keys(), entries.usedBy('a'), entries.used('p production')], [[], NONE, NONE])
 })
 
-/** An entry with tags of so many characters. */
+/** An entry whose tags have this many characters. */
 function taggedOf(account: string, space: string, key: string, characters: number): DataEntry {
   return { ...entryOf(account, space, key), tags: Array.from({ length: 8 }, () => 'x'.repeat(characters / 8)) }
 }

@@ -91,7 +91,7 @@ test('a body is released with the last page that has it, and one of the output n
   assert.deepEqual([released, pages.used('team_1')], [['team_1/same'], { pages: 0, bytes: 0 }])
 })
 
-/** A page with headers of so many characters, and no body of its own. */
+/** A page whose headers have this many characters, without a body of its own. */
 function headedOf(key: string, account: string, characters: number): Page {
   const headers = [{ name: 'x-a', value: 'x'.repeat(characters) }]
   return pageOf(key, { account, headers, body: { digest: key, size: 10, isOwned: false } })
