@@ -123,6 +123,8 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
     assert.equal(/Restore version/.test(history.text), isAbove, `${role} restores`)
     const edited = await client.get(`/console/t/${slug}/projects/web/variables/${ids.live}/edit`)
     assert.equal(edited.status, isAbove ? 200 : 403, `${role} edits production`)
+    const shared = await client.get(`/console/t/${slug}/variables/${ids.liveShared}/edit`)
+    assert.equal(shared.status, isAbove ? 200 : 403, `${role} edits a shared variable of production`)
   }
   assert.ok(seen.size > 50, `${seen.size} screens were offered`)
 })

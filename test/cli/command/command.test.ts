@@ -272,6 +272,10 @@ test('every command has help with an example that the command itself understands
     assert.equal(code, 0)
     assert.match(out, /^usage: berth keys retire <key>\n[\s\S]*example: berth keys retire/)
   }
+  for (const { name } of COMMANDS) {
+    const { code, out } = await berth([...name.split(' '), '-h'])
+    assert.deepEqual([code, out.startsWith(`usage: berth ${name}`)], [0, true], `${name} -h`)
+  }
   assert.match(all, /^Berth \d+\.\d+\.\d+: .*\n\nusage: berth <command>/)
   for (const group of ['service', 'keys', 'team', 'env']) assert.match(all, new RegExp(`^${group}:$`, 'm'))
   assert.match((await berth(['keys', '--help'])).out, /berth keys rotate[\s\S]*berth keys retire/)

@@ -497,10 +497,14 @@ onBothEngines(
     assert.equal((await owner.post(confirm, { scope: ['read-write:team'] })).status, 303)
     assert.match((await owner.get(confirm)).text, /No pending request/)
 
+    await disableInstallation(world, configurationId!, 'disabled-by-admin')
+    const suspended = (await owner.get('/integrations/installed')).text
+    assert.match(suspended, /because its owner is suspended by the operator/)
+    assert.doesNotMatch(suspended, /it is removed/)
     await disableInstallation(world, configurationId!, 'original-owner-left-the-team')
     assert.match(
       (await owner.get('/integrations/installed')).text,
-      /It is disabled and its requests fail, because its owner left the team/,
+      /It is disabled and its requests fail, because its owner left the team[\s\S]*it is removed, with the environment/,
     )
     assert.match((await owner.get(pages[1]!)).text, /Become owner of App\?/)
     assert.equal((await owner.post(pages[1]!)).location, '/integrations/installed')

@@ -76,6 +76,17 @@ onBothEngines('a probe without a Host header gets a response, because every brow
 })
 
 onBothEngines(
+  'of HTTP/1.1, a request without a Host header is refused, and nothing behind it is answered',
+  async (world) => {
+    const { port } = new URL((await openEdgeOf(world)).origin)
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.end('GET /edge/v1/ready HTTP/1.1\r\n\r\nGET /edge/v1/ready HTTP/1.0\r\n\r\n')
+    const answers = (await text(socket)).match(/^HTTP\/1\.1 \d+/gm)
+    assert.deepEqual(answers, ['HTTP/1.1 400'])
+  },
+)
+
+onBothEngines(
   'with a token set, a proxy can use any host name of the edge',
   async (world) => {
     const { origin } = await openEdgeOf(world)

@@ -181,3 +181,15 @@ onBothEngines(
   },
   settings,
 )
+
+onBothEngines(
+  'a domain that is added while another one waits does not delay its check',
+  async (world) => {
+    const first = await claim(dns, world.call, `www.${freshApex()}`)
+    world.deps.clock.set(world.deps.clock.now() + MINUTE_MS / 2)
+    const second = await claim(dns, world.call, `www.${freshApex()}`, 'again')
+    assert.ok(second.domain.updatedAt > first.domain.updatedAt)
+    assert.deepEqual(await checkAt(world, first.domain.updatedAt + MINUTE_MS), [first.challenge.domain])
+  },
+  settings,
+)

@@ -6,7 +6,9 @@ import { type AddressInfo, connect } from 'node:net'
 import { finished } from 'node:stream/promises'
 import { type TestContext, test } from 'node:test'
 import { TeedAnswer } from '../../../src/sites/answers/teed-answer.ts'
+import { onceRead } from '../../../src/sites/answers/unread.ts'
 import type { FunctionCall } from '../../../src/sites/functions/invoke.ts'
+import { createInnerRequests } from '../../../src/sites/pictures/inner-request.ts'
 import { createRenderBudget } from '../../../src/sites/prerender/render-budget.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -92,4 +94,26 @@ test('an answer whose head cannot be sent is collected no further, and ends with
   const { port } = server.address() as AddressInfo
   assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 508)
   await eventually(() => ended.join() === 'teed 508')
+})
+
+test('an answer to a request of this server itself counts until it is read, without a time limit', async () => {
+  let released = 0
+  const ask = createInnerRequests((_, response) => {
+    for (let left = 64; left > 0; left--) response.write(Buffer.alloc(MIB / 64))
+    onceRead(response, () => {
+      released++
+      response.end()
+    })
+  })
+  const bytes = await ask(
+    { isSecure: false, host: 'site.example', path: '/', headers: {} },
+    AbortSignal.timeout(30_000),
+    async ({ body }) => {
+      assert.equal(released, 0)
+      let read = 0
+      for await (const piece of body) read += piece.length
+      return read
+    },
+  )
+  assert.deepEqual([bytes, released], [MIB, 1])
 })
