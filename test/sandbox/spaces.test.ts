@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openSandboxSpace, type SandboxSpace } from '../../src/sandbox/space/space.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { createSpace, openSandboxSpace, type SandboxSpace } from '../../src/sandbox/space/space.ts'
 import { openSpaces } from '../../src/sandbox/space/spaces.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -81,4 +82,16 @@ test('a space that ended, or did not start, is replaced', async (t) => {
   await spaces.createSandbox('shop')
   assert.equal(opened.length, 2)
   await spaces.close()
+})
+
+test('the network of a space ends also where a sandbox cannot be removed', async () => {
+  const stuck = { destroy: () => Promise.reject(new Error('cannot remove the control group')) } as unknown as Sandbox
+  let isHeld = true
+  const close = async () => {
+    isHeld = false
+  }
+  const space = createSpace(() => stuck, { lost: Promise.resolve(), close })
+  space.createSandbox()
+  await assert.rejects(space.close(), /cannot remove/)
+  assert.equal(isHeld, false)
 })
