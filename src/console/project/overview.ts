@@ -130,15 +130,11 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
   return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
 }
 
-function held(
-  account: OwnAccount,
-  { name, lastAliasRequest, targets, latestDeployments }: Project,
-  now: number,
-  waiting: LatestDeployment | undefined,
-): Html {
+function held(account: OwnAccount, project: Project, now: number, waiting: LatestDeployment | undefined): Html {
+  const { name, lastAliasRequest, targets, latestDeployments } = project
   const { toDeploymentId, fromDeploymentId, requestedAt } = lastAliasRequest!
   const to = [targets.production, ...latestDeployments].find((one) => one?.id === toDeploymentId)
-  const from = latestDeployments.find(({ id }) => id === fromDeploymentId)
+  const from = canMove(account, project) && latestDeployments.find(({ id }) => id === fromDeploymentId)
   return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
     waiting && html` <a href="${deploymentPath(account, name, waiting.id)}">${latestTitle(waiting)}</a> is waiting.`
   }${from && html` <a href="${deploymentPath(account, name, from.id, 'promote')}">Undo the rollback…</a>`}`
@@ -156,22 +152,25 @@ function attention(sentences: readonly Html[]): Html | undefined {
   return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${sentences.length}</span></header><ul class="rows">${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul></section>`
 }
 
+/** Whether the user can put another deployment live. */
+function canMove(account: OwnAccount, project: Project): boolean {
+  return canInAccount(account, 'project:write', 'deployment:write') && !project.paused && !isInTransfer(project)
+}
+
 /** Actions on production. A rollback goes to the deployment that was live before, where it is among the latest. */
 function projectActions(ctx: ConsoleCtx, account: OwnAccount, project: Project): Html {
-  const { name, paused, targets, latestDeployments } = project
+  const { name, targets, latestDeployments } = project
   const live = targets.production
   const before = latestDeployments.find(
     ({ readySubstate, target, createdAt }) =>
       target === 'production' && readySubstate === 'PROMOTED' && live && createdAt < live.createdAt,
   )
-  const writes = canInAccount(account, 'project:write')
-  const moves = writes && canInAccount(account, 'deployment:write') && !paused && !isInTransfer(project)
   const host = live?.alias[0] ?? live?.url
   return html`${host && html`<a class="btn" href="${siteAddress(ctx, host)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${
-    moves &&
     before &&
+    canMove(account, project) &&
     html`<a class="btn" href="${deploymentPath(account, name, before.id, 'rollback')}">${icon('undo-2')}Roll back…</a>`
-  }${writes && pauseForm(ctx, account, project)}`
+  }${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}`
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {

@@ -2,7 +2,7 @@
 import { basename, join } from 'node:path'
 import { explainFailure } from '../explain-failure.ts'
 import { HELD } from '../init-script.ts'
-import { controlGroups } from '../limits/control-group.ts'
+import { type ControlGroup, controlGroups } from '../limits/control-group.ts'
 import { writeOwnFiles } from '../own-files.ts'
 import { DEFAULT_LIMITS, type Network } from '../policy.ts'
 import { type ProcessGroup, startGroup } from '../process-group.ts'
@@ -26,8 +26,8 @@ export type HeldNamespace = {
   holder(): number
   /** Ends the group with the namespace. */
   endWith(group: ProcessGroup): void
-  /** Resolves once the namespace has ended, and everything in it with it. */
-  ended: Promise<void>
+  /** Resolves once pasta has ended, for whatever reason: everything in the namespace is being ended, and nothing else starts there. */
+  lost: Promise<void>
   /** Ends it and everything in it. May be called more than once. */
   close(): Promise<void>
 }
@@ -40,15 +40,26 @@ export async function holdNamespace(options: Options): Promise<HeldNamespace> {
   const [addresses, gateways, dnsAddress] = [hostAddresses(), hostGateways(), forwardAddress()]
   const rules = rulesOf(addresses, gateways, dnsAddress, network === 'internet' ? [] : network.allow)
   const directory = await createRunDirectory(parent)
-  const files = writeOwnFiles(join(directory, 'own'), { dnsAddress, rules })
-  const words = holdingChain(dnsAddress, files.rules!)
-  const controlGroup = (await controlGroups())?.create(basename(directory), LIMITS)
-  const pasta = startGroup({ words, env: ENV, directory: '/', runAs, controlGroup })
+  let controlGroup: ControlGroup | undefined
+  const remove = async () => {
+    try {
+      await controlGroup?.remove()
+    } finally {
+      await removeRunDirectory(directory)
+    }
+  }
+  let pasta: ProcessGroup
+  try {
+    const files = writeOwnFiles(join(directory, 'own'), { dnsAddress, rules })
+    controlGroup = (await controlGroups())?.create(basename(directory), LIMITS)
+    pasta = startGroup({ words: holdingChain(dnsAddress, files.rules!), env: ENV, directory: '/', runAs, controlGroup })
+  } catch (error) {
+    await remove().catch(() => {})
+    throw error
+  }
   const groups = new Set<ProcessGroup>()
-  const ended = endOf(pasta, groups, async () => {
-    await controlGroup?.remove()
-    await removeRunDirectory(directory)
-  })
+  // What cannot be removed now is removed at the next start.
+  const ended = endOf(pasta, groups, remove).catch(() => {})
   const failure = await failureOf(pasta)
   const [holder] = pasta.pid === undefined ? [] : childrenOf(pasta.pid)
   if (failure !== undefined || holder === undefined) {
@@ -78,8 +89,8 @@ function handleOf(pasta: ProcessGroup, groups: Set<ProcessGroup>, holder: number
   const end = () => {
     hasEnded = true
   }
-  pasta.ended.then(end, end)
   return {
+    lost: pasta.ended.then(end, end),
     holder() {
       if (hasEnded) throw new Error('the network namespace has ended')
       return holder
@@ -89,7 +100,6 @@ function handleOf(pasta: ProcessGroup, groups: Set<ProcessGroup>, holder: number
       const forget = () => groups.delete(group)
       group.ended.then(forget, forget)
     },
-    ended,
     async close() {
       pasta.kill()
       await ended

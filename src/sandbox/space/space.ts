@@ -10,9 +10,9 @@ import type { Sandbox } from '../sandbox.ts'
 export type SandboxSpace = {
   /** Creates a sandbox whose policy has the network of the space, or none. Throws once the space is closed. */
   createSandbox(): Sandbox
-  /** Resolves once the space has ended, for whatever reason: its sandboxes have ended then, and no other starts. */
+  /** Resolves once no other sandbox starts, because the space was closed or its network ended, which ends its sandboxes. */
   ended: Promise<void>
-  /** Destroys its sandboxes. May be called more than once. */
+  /** Destroys its sandboxes, and ends its network also where that fails. May be called more than once. */
   close(): Promise<void>
 }
 
@@ -26,12 +26,13 @@ export async function openSandboxSpace(
   runAs: RunAs,
   network: Network,
 ): Promise<SandboxSpace> {
-  if (kind === 'trusted' || network === 'none') return spaceOf(() => createSandbox(kind, parent, runAs))
+  if (kind === 'trusted' || network === 'none') return createSpace(() => createSandbox(kind, parent, runAs))
   const namespace = await holdNamespace({ parent, runAs, network })
-  return spaceOf(() => createBwrapSandbox(parent, runAs, { namespace }), namespace)
+  return createSpace(() => createBwrapSandbox(parent, runAs, { namespace }), namespace)
 }
 
-function spaceOf(create: () => Sandbox, namespace?: HeldNamespace): SandboxSpace {
+/** Creates a space of sandboxes that `create` makes. It ends with its namespace, where it has one. */
+export function createSpace(create: () => Sandbox, namespace?: Pick<HeldNamespace, 'lost' | 'close'>): SandboxSpace {
   const sandboxes = new Set<Sandbox>()
   const closed = Promise.withResolvers<void>()
   let isClosed = false
@@ -46,12 +47,15 @@ function spaceOf(create: () => Sandbox, namespace?: HeldNamespace): SandboxSpace
       }
       return { ...sandbox, destroy }
     },
-    ended: namespace?.ended ?? closed.promise,
+    ended: namespace?.lost ?? closed.promise,
     async close() {
       isClosed = true
-      await Promise.all([...sandboxes].map((sandbox) => sandbox.destroy()))
-      await namespace?.close()
-      closed.resolve()
+      try {
+        await Promise.all([...sandboxes].map((sandbox) => sandbox.destroy()))
+      } finally {
+        await namespace?.close()
+        closed.resolve()
+      }
     },
   }
 }

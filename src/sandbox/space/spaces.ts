@@ -3,7 +3,10 @@ import type { Sandbox } from '../sandbox.ts'
 import type { SandboxSpace } from './space.ts'
 
 export type Spaces = {
-  /** Creates a sandbox in the space of a name. Throws where the space does not start, with the sentence of `openSandboxSpace`. */
+  /**
+   * Creates a sandbox in the space of a name. Throws where the space does not start, with the sentence of `openSandboxSpace`, and once the spaces are
+   * closed.
+   */
   createSandbox(name: string): Promise<Sandbox>
   /** Destroys all sandboxes. */
   close(): Promise<void>
@@ -11,35 +14,53 @@ export type Spaces = {
 
 type Entry = { space: Promise<SandboxSpace>; sandboxes: number; closing: NodeJS.Timeout | undefined }
 
-/** A function that is used again soon starts without waiting for a network. */
-const LINGER_MS = 30_000
+/** How long a space without sandboxes is kept, in ms, and how many: the limit of processes does not count what they take. */
+type Kept = { ms: number; spaces: number }
 
-/** Opens a space with `open` where its name has none, and closes it `lingerMs` after the end of its last sandbox. */
-export function openSpaces(open: () => Promise<SandboxSpace>, lingerMs = LINGER_MS): Spaces {
+/** A function that is used again soon starts without waiting for a network. */
+const KEPT: Kept = { ms: 30_000, spaces: 8 }
+
+/** Opens a space with `open` where its name has none, and closes it some time after the end of its last sandbox. */
+export function openSpaces(open: () => Promise<SandboxSpace>, kept = KEPT): Spaces {
   const entries = new Map<string, Entry>()
+  /** Without sandboxes, the one for the longest time first. */
+  const empty = new Map<Entry, string>()
+  let isClosed = false
 
   function openOne(name: string): Entry {
     const entry: Entry = { space: open(), sandboxes: 0, closing: undefined }
-    const forget = () => {
-      if (entries.get(name) === entry) entries.delete(name)
-    }
+    const forget = () => forgetOne(name, entry)
     // One that did not start, or whose network ended, is replaced with the next sandbox.
     entry.space.then(({ ended }) => ended.then(forget, forget), forget)
     return entry
   }
 
+  function forgetOne(name: string, entry: Entry): void {
+    if (entries.get(name) === entry) entries.delete(name)
+  }
+
+  function end(name: string, entry: Entry): void {
+    empty.delete(entry)
+    forgetOne(name, entry)
+    void close(entry)
+  }
+
   function leave(name: string, entry: Entry): void {
     if (--entry.sandboxes > 0) return
-    entry.closing = setTimeout(() => {
-      if (entries.get(name) === entry) entries.delete(name)
-      void close(entry)
-    }, lingerMs).unref()
+    empty.set(entry, name)
+    entry.closing = setTimeout(end, kept.ms, name, entry).unref()
+    // One that ended takes the place of none.
+    if (entries.get(name) !== entry) end(name, entry)
+    const [oldest] = empty
+    if (empty.size > kept.spaces) end(oldest![1], oldest![0])
   }
 
   return {
     async createSandbox(name) {
+      if (isClosed) throw new Error('the spaces of sandboxes are closed')
       const entry = entries.getOrInsertComputed(name, openOne)
       clearTimeout(entry.closing)
+      empty.delete(entry)
       entry.sandboxes++
       try {
         const sandbox = (await entry.space).createSandbox()
@@ -50,6 +71,7 @@ export function openSpaces(open: () => Promise<SandboxSpace>, lingerMs = LINGER_
       }
     },
     async close() {
+      isClosed = true
       await Promise.all([...entries.values()].map(close))
     },
   }

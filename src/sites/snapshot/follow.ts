@@ -40,6 +40,7 @@ export type Follower = {
   stop(): Promise<void>
 }
 
+/** `suffix`: empty without one; undefined for a stored list of an earlier version, which does not say it. */
 type Known = { index: SiteIndex; version: string | undefined; suffix: string | undefined }
 type State = FollowOptions & {
   file: SnapshotFile
@@ -67,7 +68,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   return {
     hosts: () => state.known.index.hosts,
     version: () => state.known.version,
-    suffix: () => state.known.suffix,
+    suffix: () => state.known.suffix || undefined,
     staleMs: () => (state.failures === 0 ? 0 : Math.max(0, Date.now() - state.heardAt)),
     async stop() {
       stop.abort()
@@ -106,14 +107,15 @@ function pauseMs(failures: number): number {
 /** Requests once and applies the response. Throws if it fails or is older than the current facts. */
 async function ask(state: State, stopping: AbortSignal): Promise<void> {
   const began = performance.now()
-  const since = (state.fresh ?? state.known).version
+  const { version, suffix } = state.fresh ?? state.known
+  const since = suffix === undefined ? undefined : version
   let all: Omit<Known, 'version'> | undefined
   let isReset = false
   const lines: FactLine[] = []
   const end = await state.controlPlane.snapshot(since, state.fresh === undefined ? WAIT_S : 0, stopping, (head) => {
     if (!head.all) return (some) => lines.push(...some)
     const index = createSiteIndex()
-    all = { index, suffix: head.suffix }
+    all = { index, suffix: head.suffix ?? '' }
     isReset = head.reset === true
     return (some) => some.forEach(index.apply)
   })

@@ -1,5 +1,7 @@
 /** Sites keep their cookies to themselves. docs/deploying-sites.md: Cookies. */
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { readOwnCookie, withoutOwnCookies, withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
@@ -42,7 +44,13 @@ test('the suffix is that of the control plane where this machine has no setting,
   await eventually(async () => (await first.visit(SITE, '/')).status === 200)
   assert.deepEqual(await cookies(first), ['a=1; Secure'])
   await first.stop()
-  assert.deepEqual(await cookies(await servers.start('http://127.0.0.1:1')), ['a=1; Secure'])
+  const second = await servers.start('http://127.0.0.1:1')
+  assert.deepEqual(await cookies(second), ['a=1; Secure'])
+  await second.stop()
+  const stored = join(servers.folder, 'sites', 'hosts', 'hosts.ndjson')
+  writeFileSync(stored, readFileSync(stored, 'utf8').replace(',"suffix":"apps.example"', ''))
+  const upgraded = await servers.start(control.origin)
+  await eventually(async () => (await cookies(upgraded))?.[0] === 'a=1; Secure')
 })
 
 test('transforms that cost too much for a response are 508, and others are answered', async (t) => {
