@@ -87,6 +87,10 @@ onBothEngines(
     assert.equal(elsewhere.status, 200, elsewhere.text)
     assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are queried only when a user asks')
     assert.match(elsewhere.text, /state bad"><svg.*?<\/svg>Not pointing here/)
+    assert.match(
+      elsewhere.text,
+      /<li>They returned no [^<]*<\/li><li>They returned another [^<]*<\/li><li>They did not answer/,
+    )
     assert.match(elsewhere.text, /edge\.example\.net/)
     dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })
     dns.zones.set(name, { cname: 'edge.example.net' })
@@ -133,7 +137,7 @@ onBothEngines(
     const nothing = (await client.get(path)).text
     assert.match(
       nothing,
-      /<span class="state idle"><svg.*?<\/svg>Unknown<\/span><\/p>\s*<p>The name servers returned no address/,
+      /<span class="state idle"><svg.*?<\/svg>Unknown<\/span><\/p>\s*<p>One of these [^<]*<\/p>\s*<ul[^>]*><li>They returned no address[^<]*<\/li><li>They did not answer[^<]*<\/li><\/ul>/,
     )
     dns.zones.set(name, { a: ['192.0.2.9'] })
     const there = (await client.get(path)).text
