@@ -69,6 +69,7 @@ export function isRunning({ readyState }: Pick<Deployment, 'readyState'>): boole
 
 /** Lines of the log in the box of a failure. */
 const LAST_LINES = 6
+const LAST_LINE_CHARACTERS = 300
 
 type Line = Static<typeof BuildEvents>[number]
 
@@ -87,8 +88,14 @@ export function failureNotice(
   return html`<section class="note bad failure" aria-labelledby="why">${glyph('bad')}<div class="grow stack tight"><h2 id="why">Build failed</h2>
 <p>${withoutStyles(errorMessage)}</p>
 ${command && html`<p>Last step: <code class="any">${withoutStyles(command.text)}</code></p>`}
-${last.length > 0 && html`<div class="code"><pre>${last.map(({ text }) => `${withoutStyles(text)}\n`).join('')}</pre>${copyButton('last lines')}</div>`}
+${last.length > 0 && html`<div class="code"><pre>${last.map(({ text }) => `${excerptOf(text)}\n`).join('')}</pre>${copyButton('last lines')}</div>`}
 <div class="line">${fatal && html`<a class="btn small" href="#L${lineNumber(fatal)}" data-turbo="false">${icon('arrow-right')}Go to line ${lineNumber(fatal)}</a>`}<span class="small soft">${errorCode}${target !== 'production' && ' · Production is not affected.'}${target === 'production' && ' · What was live stays live.'}</span></div></div></section>`
+}
+
+/** A box that scrolls would hide the last line, which matters most, so a long line is cut. The log has all of it. */
+function excerptOf(text: string): string {
+  const plain = withoutStyles(text)
+  return plain.length > LAST_LINE_CHARACTERS ? `${plain.slice(0, LAST_LINE_CHARACTERS)}…` : plain
 }
 
 /** Reads the newest lines of a log. Undefined for a deployment that was not built here. */

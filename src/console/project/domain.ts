@@ -1,4 +1,5 @@
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
@@ -87,6 +88,7 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, error?: Form
   })
   const environments = await readCustomEnvironments(ctx, account, project)
   const path = domainPath(account, project, domain.name)
+  const verification = await verificationOf(ctx, account, domain)
   return projectPage(ctx, account, project, 'domains', {
     title: domain.name,
     within: [],
@@ -95,9 +97,27 @@ ${formErrorNotice(error)}
 ${steps(ctx, domain, path, canChangeDomains(account))}
 <section class="card in stack"><h2>Details</h2>
 <dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
+${verification && html`<dt>Verified</dt><dd>${verification}</dd>`}
 <dt>Added</dt><dd>${relativeTime(domain.createdAt, ctx.now)}</dd></dl></section>
 ${canChangeDomains(account) && forms(ctx, domain, path, environments, error)}`,
   })
+}
+
+/** Says when and how a domain was verified. Its record is not looked up again, so the state says nothing of DNS now. */
+async function verificationOf(
+  { db, now }: ConsoleCtx,
+  account: OwnAccount,
+  { name, apexName }: ProjectDomain,
+): Promise<Html | undefined> {
+  const row = await db
+    .selectFrom('project_domain')
+    .select(['verified_at', 'proven_at'])
+    .where('account_id', '=', account.id)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  if (!row?.verified_at) return undefined
+  if (row.proven_at === null) return html`${relativeTime(row.verified_at, now)}, without a DNS record`
+  return html`${relativeTime(row.verified_at, now)}<br><span class="soft small">A record of ${apexName} was last looked up ${relativeTime(row.proven_at, now)}, and found. It is not looked up again: the domain stays verified without it. “Check DNS” says where the domain points now.</span>`
 }
 
 function forms(

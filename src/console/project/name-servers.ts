@@ -9,6 +9,8 @@ import { checks, edgeNotConfigured, recordFacts, recordsOf } from './domain.ts'
 import { canChangeDomains, DOMAINS_PATH, domainPath } from './domains.ts'
 
 const ONE = `${DOMAINS_PATH}/:domain`
+const NO_ADDRESS = 'They returned no address: the record is missing, or too new to be seen.'
+const NO_ANSWER = 'They did not answer in time: check again in a minute.'
 
 /** Name servers can take seconds, so these queries have their own pages. docs/domains.md. */
 export const nameServerScreens: readonly Screen[] = [
@@ -64,12 +66,18 @@ function recordsHeading({ configuredBy }: DomainConfig, count: number): string {
 function pointing({ configuredBy }: DomainConfig, isEdgeSet: boolean): Html {
   if (!isEdgeSet)
     return html`<p>${state('idle', 'Unknown')}</p>
-<p>${configuredBy === null ? 'The name servers returned no address or did not answer.' : `It has an address from its ${configuredBy} record. Berth cannot check whether it points here, because no edge address is configured.`}</p>`
+${configuredBy === null ? causes([NO_ADDRESS, NO_ANSWER]) : html`<p>It has an address from its ${configuredBy} record. Berth cannot check whether it points here, because no edge address is configured.</p>`}`
   if (configuredBy === null)
     return html`<p>${state('bad', 'Not pointing here')}</p>
-<p>The name servers returned no address, another address, or did not answer.</p>`
+${causes([NO_ADDRESS, 'They returned another address: replace that record with one from below.', NO_ANSWER])}`
   return html`<p>${state('good', html`Points here (${configuredBy} record)`)}</p>
 <p>Visitors of this domain reach the edge.</p>`
+}
+
+/** The lookup does not distinguish them. */
+function causes(sentences: readonly string[]): Html {
+  return html`<p>One of these happened at the name servers:</p>
+<ul class="causes">${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`
 }
 
 function again(path: string): Html {

@@ -18,6 +18,7 @@ import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
+import { storageCard } from './storage.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
 const NEW = '/console/teams/new'
@@ -82,6 +83,7 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, error
 ${formErrorNotice(error)}
 ${!isOwner && note('info', 'Only an owner of the team can change these settings.')}
 ${isOwner ? settingsForm(ctx, url, team, await lockedOut(ctx, team), error) : facts(team)}
+${await storageCard(ctx, team.id)}
 <section class="card in stack">${cardTitle('Team')}<dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
   })
 }

@@ -20,6 +20,7 @@ import { changedBody, editFields, withInitialValues } from '../edit-form.ts'
 import { type Choice, copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { personPage, personPath } from '../frame.ts'
+import { storageCard } from '../team/storage.ts'
 
 const PROFILE = personPath()
 const EMAIL = personPath('email')
@@ -160,6 +161,7 @@ ${cardTitle('Appearance', 'Of this browser.')}
 ${csrfFields(ctx)}${select('theme', 'Theme', THEMES, { value: ctx.theme ?? 'system' })}
 <p class="line"><button class="btn">Change theme</button></p></form>
 ${timeZoneForm(ctx)}
+${await storageCard(ctx, userId)}
 <section class="card in stack">${cardTitle('Account')}<dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
 <p><a href="/invitations">Team invitations</a></p></section>`,
   })

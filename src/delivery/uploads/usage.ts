@@ -14,8 +14,13 @@ export function roomFor(size: number): number {
 
 /** Returns how many bytes the account may still add. */
 export async function roomLeft({ db, deps }: { db: Queries; deps: Pick<Deps, 'config'> }, accountId: string) {
+  return Math.max(0, deps.config.files.perAccount - (await usedRoom(db, accountId)))
+}
+
+/** Returns the storage that the files of an account take. */
+export async function usedRoom(db: Queries, accountId: string): Promise<number> {
   const row = await db.selectFrom('file_usage').select('bytes').where('account_id', '=', accountId).executeTakeFirst()
-  return Math.max(0, deps.config.files.perAccount - (row?.bytes ?? 0))
+  return row?.bytes ?? 0
 }
 
 /** Counts added files in the same transaction. Refuses: budget_used_up 409. */

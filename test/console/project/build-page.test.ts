@@ -1,7 +1,7 @@
 /** The page of a deployment that Berth builds: its log, why it failed, Cancel and Redeploy. docs/console.md: Project pages. */
 import assert from 'node:assert/strict'
 import { BUILDS, createSource, openRunners, stateOf } from '../../delivery/builds/building.ts'
-import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const pageOf = (id: string) => `/console/t/admin/projects/web/deployments/${id}`
@@ -39,6 +39,30 @@ onBothEngines(
     assert.match(failed, /BUILD_FAILED/)
     assert.doesNotMatch(failed, /data-reload|\u001b/)
     assert.equal((await stateOf(world, id)).readyState, 'ERROR')
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'the last lines of a failed build are all seen: none is too long, and their box does not scroll',
+  async (world) => {
+    const { page } = await open(world)
+    const runners = await openRunners(world)
+    try {
+      const build = runners.of(await runners.take())
+      await build.log(0, ...['a', 'b', 'c'].map((letter) => letter.repeat(5000)), 'the reason')
+      await build.fail('BUILD_FAILED', 'It failed')
+    } finally {
+      await runners.close()
+    }
+    const failed = await page()
+    const [, excerpt] = /<section class="note bad failure"[\s\S]*?<pre>([\s\S]*?)<\/pre>/.exec(failed)!
+    const cut = ['a', 'b', 'c'].map((letter) => `${letter.repeat(300)}…\n`)
+    assert.equal(excerpt, [...cut, 'the reason\n'].join(''))
+    assert.ok(failed.includes('a'.repeat(5000)), 'the log has the whole line')
+    const { text: css } = await openClient(world).get(/href="([^"]+\.css[^"]*)"/.exec(failed)![1]!)
+    for (const [rule] of css.matchAll(/[^{}]*\.failure[^{}]*\{[^}]*\}/g))
+      assert.doesNotMatch(rule, /overflow|block-size/)
   },
   BUILDS,
 )

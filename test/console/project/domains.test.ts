@@ -34,6 +34,7 @@ onBothEngines(
     const page = await client.get(added.location)
     const [at, value] = [...page.text.matchAll(/<code class="copy">([^<]+)</g)].map(([, text]) => text!)
     assert.match(page.text, /Not verified/)
+    assert.doesNotMatch(page.text, /<dt>Verified<|last looked up/)
     const early = await client.post(`${PATH}/${name}/verify`)
     assert.equal(early.status, 400)
     assert.match(early.text, /has no TXT record/)
@@ -42,7 +43,13 @@ onBothEngines(
     dns.zones.set(at!, { txt: [[value!]] })
     const verified = await client.post(`${PATH}/${name}/verify`)
     assert.deepEqual([verified.status, verified.location], [303, `${PATH}/${name}`], verified.text)
-    assert.match((await client.get(`${PATH}/${name}`)).text, /state good"><svg.*?<\/svg>Verified/)
+    const seen = (await client.get(`${PATH}/${name}`)).text
+    assert.match(seen, /state good"><svg.*?<\/svg>Verified/)
+    assert.match(seen, /<dt>Verified<\/dt><dd><time[^>]*>just now<\/time><br>/)
+    assert.match(
+      seen,
+      new RegExp(`A record of ${name.slice(4)} was last looked up <time[^>]*>just now</time>, and found`),
+    )
 
     const apex = name.slice(4)
     await client.post(`${PATH}/add`, { name: apex, redirect: name, redirectStatusCode: '308' })
@@ -80,6 +87,10 @@ onBothEngines(
     assert.equal(elsewhere.status, 200, elsewhere.text)
     assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are queried only when a user asks')
     assert.match(elsewhere.text, /state bad"><svg.*?<\/svg>Not pointing here/)
+    assert.match(
+      elsewhere.text,
+      /<li>They returned no [^<]*<\/li><li>They returned another [^<]*<\/li><li>They did not answer/,
+    )
     assert.match(elsewhere.text, /edge\.example\.net/)
     dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })
     dns.zones.set(name, { cname: 'edge.example.net' })
@@ -126,7 +137,7 @@ onBothEngines(
     const nothing = (await client.get(path)).text
     assert.match(
       nothing,
-      /<span class="state idle"><svg.*?<\/svg>Unknown<\/span><\/p>\s*<p>The name servers returned no address/,
+      /<span class="state idle"><svg.*?<\/svg>Unknown<\/span><\/p>\s*<p>One of these [^<]*<\/p>\s*<ul[^>]*><li>They returned no address[^<]*<\/li><li>They did not answer[^<]*<\/li><\/ul>/,
     )
     dns.zones.set(name, { a: ['192.0.2.9'] })
     const there = (await client.get(path)).text
