@@ -1,7 +1,7 @@
 /** The rules of the network, as a pure function of the addresses of the host. docs/sandbox.md: Network. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forwardAddress, gatewaysOf } from '../../src/sandbox/network/host-addresses.ts'
+import { forwardAddress, gatewaysOf, resolversOf } from '../../src/sandbox/network/host-addresses.ts'
 import { addHostAddress, networkRules } from '../../src/sandbox/network/rules.ts'
 
 const RULES = networkRules(['198.51.100.2', '2001:db8:1::2', 'fe80::1%eth0'], ['198.51.100.1'], '203.0.113.253', [
@@ -64,6 +64,13 @@ test('gateways are the next hops of the routes of the kernel', () => {
     'fe800000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth0\n'
   assert.deepEqual(gatewaysOf(routes4, routes6), ['198.51.100.1', '2001:db8:1::1'])
   assert.deepEqual(gatewaysOf('', ''), [])
+})
+
+test('resolvers are read from the file of the host', () => {
+  const text =
+    '# nameserver 192.0.2.1\nsearch example.com\nnameserver 10.0.0.53\n nameserver\t2001:db8::53 # second\noptions edns0\n'
+  assert.deepEqual(resolversOf(text), ['10.0.0.53', '2001:db8::53'])
+  assert.deepEqual(resolversOf(''), [])
 })
 
 test('the address that DNS is sent to is on no network of the host', () => {

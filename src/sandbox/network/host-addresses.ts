@@ -31,6 +31,16 @@ export function gatewaysOf(routes4: string, routes6: string): string[] {
   return [...new Set([...four, ...six])].filter((address) => !['0.0.0.0', '', '::'].includes(address))
 }
 
+/** Returns the resolvers of this host. */
+export function hostResolvers(): string[] {
+  return resolversOf(tryRead('/etc/resolv.conf'))
+}
+
+/** Returns the resolvers in the text of `/etc/resolv.conf`. Pure. */
+export function resolversOf(text: string): string[] {
+  return [...text.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].map(([, address]) => address!)
+}
+
 /** Returns the address that pasta forwards to the resolver of the host. Throws where the networks of the host hold all of those it can be. */
 export function forwardAddress(prefixes = interfaces().map(({ cidr }) => cidr)): string {
   const own = prefixes.flatMap((cidr) => (cidr === null || cidr.includes(':') ? [] : [ipaddr.IPv4.parseCIDR(cidr)]))
@@ -43,7 +53,7 @@ function interfaces() {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).filter(({ internal }) => !internal))
 }
 
-/** A kernel without IPv6 has no such file. */
+/** A kernel without IPv6, or a host without resolvers, has no such file. */
 function tryRead(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -30,9 +30,12 @@ export function specOf(
   return { key, role, account, deploymentId, projectId, environment, bundle: { ...bundle, files } }
 }
 
-/** Returns the name of the space of its sandboxes: a preview never meets production on loopback. */
-export function spaceOf({ projectId, environment }: FunctionSpec): string {
-  return `${projectId} ${environment}`
+/**
+ * Returns the name of the space of its sandboxes: a preview never meets production on loopback. A space asks the resolvers that the host had when it was
+ * opened, so those of now name another one.
+ */
+export function spaceOf({ projectId, environment }: FunctionSpec, resolvers: readonly string[]): string {
+  return [projectId, environment, ...resolvers].join(' ')
 }
 
 /** Returns the limit of a request in ms. */

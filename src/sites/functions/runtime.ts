@@ -8,6 +8,7 @@ import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { launcherModules } from '../../platform/base/shipped-files.ts'
 import { createMasksInTurns } from '../../platform/secrets/masks.ts'
 import type { SandboxKind } from '../../sandbox/create.ts'
+import { hostResolvers } from '../../sandbox/network/host-addresses.ts'
 import type { Network } from '../../sandbox/policy.ts'
 import type { RunAs } from '../../sandbox/run-as.ts'
 import {
@@ -73,7 +74,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const { runAs, network, pace = createFunctionPace() } = options
   const launcher = await placeLauncher(join(own, 'launcher'))
   const spaces = openSpaces(() => openSandboxSpace(options.kind, runs, runAs, network))
-  const createSandbox = (spec: FunctionSpec) => spaces.createSandbox(spaceOf(spec))
+  const createSandbox = (spec: FunctionSpec) => spaces.createSandbox(spaceOf(spec, hostResolvers()))
   const means = { createSandbox, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
   const code = openFunctionCode(cache, await createReadableDirectory(join(own, 'code')))
   const environments = openEnvironmentSource(sources.controlPlane, sources.token)
