@@ -12,7 +12,7 @@ export type Spaces = {
   close(): Promise<void>
 }
 
-type Entry = { space: Promise<SandboxSpace>; sandboxes: number; closing: NodeJS.Timeout | undefined }
+type Entry = { name: string; space: Promise<SandboxSpace>; sandboxes: number; closing: NodeJS.Timeout | undefined }
 
 /** How long a space without sandboxes is kept, in ms, and how many: the limit of processes does not count what they take. */
 type Kept = { ms: number; spaces: number }
@@ -24,35 +24,31 @@ const KEPT: Kept = { ms: 30_000, spaces: 8 }
 export function openSpaces(open: () => Promise<SandboxSpace>, kept = KEPT): Spaces {
   const entries = new Map<string, Entry>()
   /** Without sandboxes, the one for the longest time first. */
-  const empty = new Map<Entry, string>()
+  const empty = new Set<Entry>()
   let isClosed = false
 
   function openOne(name: string): Entry {
-    const entry: Entry = { space: open(), sandboxes: 0, closing: undefined }
-    const forget = () => forgetOne(name, entry)
+    const entry: Entry = { name, space: open(), sandboxes: 0, closing: undefined }
+    const forget = () => entries.get(name) === entry && entries.delete(name)
     // One that did not start, or whose network ended, is replaced with the next sandbox.
     entry.space.then(({ ended }) => ended.then(forget, forget), forget)
     return entry
   }
 
-  function forgetOne(name: string, entry: Entry): void {
-    if (entries.get(name) === entry) entries.delete(name)
-  }
-
-  function end(name: string, entry: Entry): void {
+  function end(entry: Entry): void {
     empty.delete(entry)
-    forgetOne(name, entry)
+    if (entries.get(entry.name) === entry) entries.delete(entry.name)
     void close(entry)
   }
 
-  function leave(name: string, entry: Entry): void {
+  function leave(entry: Entry): void {
     if (--entry.sandboxes > 0) return
-    empty.set(entry, name)
-    entry.closing = setTimeout(end, kept.ms, name, entry).unref()
+    empty.add(entry)
+    entry.closing = setTimeout(end, kept.ms, entry).unref()
     // One that ended takes the place of none.
-    if (entries.get(name) !== entry) end(name, entry)
+    if (entries.get(entry.name) !== entry) end(entry)
     const [oldest] = empty
-    if (empty.size > kept.spaces) end(oldest![1], oldest![0])
+    if (empty.size > kept.spaces) end(oldest!)
   }
 
   return {
@@ -63,10 +59,9 @@ export function openSpaces(open: () => Promise<SandboxSpace>, kept = KEPT): Spac
       empty.delete(entry)
       entry.sandboxes++
       try {
-        const sandbox = (await entry.space).createSandbox()
-        return { ...sandbox, destroy: leaving(sandbox, () => leave(name, entry)) }
+        return leaving((await entry.space).createSandbox(), () => leave(entry))
       } catch (error) {
-        leave(name, entry)
+        leave(entry)
         throw error
       }
     },
@@ -77,10 +72,10 @@ export function openSpaces(open: () => Promise<SandboxSpace>, kept = KEPT): Spac
   }
 }
 
-/** `destroy` may be called more than once. */
-function leaving(sandbox: Sandbox, leave: () => void): Sandbox['destroy'] {
+/** Its `destroy` may be called more than once. */
+function leaving(sandbox: Sandbox, leave: () => void): Sandbox {
   let hasLeft = false
-  return async () => {
+  const destroy = async () => {
     try {
       await sandbox.destroy()
     } finally {
@@ -88,6 +83,7 @@ function leaving(sandbox: Sandbox, leave: () => void): Sandbox['destroy'] {
       hasLeft = true
     }
   }
+  return { ...sandbox, destroy }
 }
 
 /** Directories that cannot be removed are removed at the next start. */
