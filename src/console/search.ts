@@ -10,6 +10,7 @@ import { field, formErrorNotice, formErrorOf, PLAIN_TEXT } from './action.ts'
 import { select } from './fields.ts'
 import type { FormError } from './form-error.ts'
 import { accountPage, accountPath, deploymentPath, findAccountOfPath, projectPath } from './frame.ts'
+import { SHORT_SHA } from './project/commit.ts'
 import { homeAccount } from './project/list.ts'
 
 const LIMIT = '10'
@@ -132,8 +133,9 @@ ${results.map((result) => html`<li><a href="${to(of.account, result)}">${result.
 }
 
 /** Distinguishes results with the same name. */
-function aside({ name, title, email, project }: SearchResult): Html | undefined {
-  const said = [title !== undefined && title !== name && name, email, project && `in ${project.name}`].filter(Boolean)
+function aside({ name, title, commitSha, email, project }: SearchResult): Html | undefined {
+  const other = title !== undefined && title !== name && name
+  const said = [commitSha?.slice(0, SHORT_SHA), other, email, project && `in ${project.name}`].filter(Boolean)
   return said.length === 0 ? undefined : html` <span class="soft small">${said.join(' · ')}</span>`
 }
 

@@ -29,8 +29,14 @@ test('every form of the console has a sentence, or is answered by a page', () =>
 })
 
 test('a sentence names what was changed', () => {
-  const of = (name: string, form: object, answer: unknown = {}) => doneMessage(name, { params: {}, form, answer })
-  assert.match(of('consoleCreateVariable', { key: ' STRIPE_KEY ' })!, /^STRIPE_KEY is added\. /)
+  const of = (name: string, form: object, answer: unknown = {}) => {
+    const done = doneMessage(name, { params: { slug: 'a', name: 'b' }, form, answer })
+    return typeof done === 'object' ? `${done.sentence} ${done.next.path}` : done
+  }
+  assert.match(
+    of('consoleCreateVariable', { key: ' STRIPE_KEY ' })!,
+    /^STRIPE_KEY is added\. .* \/console\/t\/a\/projects\/b\/deployments$/,
+  )
   const plan = { created: ['A', 'B'], updated: [], removed: ['C'] }
   assert.match(of('consoleImportVariables', { target: ['preview', 'production'] }, { plan })!, /^2 added, 1 deleted\. /)
   assert.match(
@@ -60,6 +66,9 @@ test('the sentence is on the page that follows, for this session, and is text', 
   showDone(sent, { ...guest, done }, url)
   assert.match(shown(doneCookie(passing, guest), '/console/t/a'), /is added/, 'a page that redirects hands it on')
   assert.equal(doneCookie(sent, guest), undefined, 'a form does not')
+  const next = { words: 'On <it>', path: '/console/t/a?b="c' }
+  const link = doneCookie({ redirectTo: url, done: { sentence: 'It is added.', next } }, guest)
+  assert.match(shown(link), /It is added\..*<a class="btn small" href="\/console\/t\/a\?b=&quot;c">On &lt;it&gt;<\/a>/)
   for (const other of [
     shown(done, '/console/t/a'),
     shown(done, url, 't'.repeat(43)),

@@ -2,6 +2,7 @@
 
 import type { OperatorCtx } from '../../context.ts'
 import { canStillGive } from '../../platform/access/offers.ts'
+import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { bidiIsolated } from '../../platform/pages/html.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { addMember } from './members.ts'
@@ -75,11 +76,25 @@ export async function findOffered(
  * Makes the user a member with the invitation's current role. One statement consumes the invitation, so it works once. An existing member keeps their
  * role. Refuses: invitation_over 404 (withdrawn, expired, team deleted, or the sender may no longer invite).
  */
-export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<ReceivedInvitation> {
+export async function acceptInvitation(ctx: OperatorCtx, userId: string, id: string): Promise<ReceivedInvitation> {
   const received = await findOffered(ctx, userId, id)
   const role = await endInvitation(ctx, userId, id)
-  await addMember(ctx, received.team_id, userId, role, 'accepted')
+  if (await addMember(ctx, received.team_id, userId, role, 'accepted')) await noteJoined(ctx, received.team_id)
   return received
+}
+
+/** Adds an entry to the activity of the team. That of the answer itself is of no team, because it was made by no member. */
+function noteJoined(ctx: OperatorCtx, teamId: string): Promise<void> {
+  return appendAuditEntry(ctx, {
+    stamp: ctx.deps.clock.stamp(),
+    account_id: teamId,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: null,
+    type: 'joined by invitation',
+    subject_id: teamId,
+    fields_json: '[]',
+  })
 }
 
 /** Ends an invitation without a membership. Refuses: invitation_over 404. */

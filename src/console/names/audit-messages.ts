@@ -76,6 +76,7 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   answerInvitation: 'answered the invitation to the team %',
   updateTeamMember: 'changed the role of a member of the team %',
   removeTeamMember: 'removed a member of the team %, or left it',
+  'joined by invitation': 'accepted an invitation and joined the team %',
   'placed by operator': 'added % to the team',
   'placed by single sign-on': 'added % to the team by their groups',
   createAuthToken: 'created a token',

@@ -1,12 +1,13 @@
 /** What each form of the console changed, as the page after it says. docs/console.md: Forms. */
-import type { ScreenInput } from '../../platform/pages/screen.ts'
+import type { Done, ScreenInput } from '../../platform/pages/screen.ts'
+import { projectPath } from '../frame.ts'
 
-type Done = Pick<ScreenInput, 'params'> & { form: unknown; answer: unknown }
+type Asked = Pick<ScreenInput, 'params'> & { form: unknown; answer: unknown }
 /** The submitted fields as text, lists joined. */
 type Fields = Record<string, string | undefined>
-type Sentence = (asked: { params: Done['params']; form: Fields; answer: Record<string, unknown> }) => string
+type Sentence = (asked: { params: Asked['params']; form: Fields; answer: Record<string, unknown> }) => string
 
-const LATER = 'Deployments that exist keep what they have: deploy again to change them.'
+const LATER = 'This takes effect with the next deployment: redeploy to apply it now.'
 
 /** TABLE name of a form → what it changed; null: the next page says it itself. */
 export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> = {
@@ -101,8 +102,25 @@ function changesOf({ plan }: Record<string, unknown>): string {
   return `${counts.filter((count) => !count.startsWith('0 ')).join(', ')}.`
 }
 
-/** Returns the sentence for the page after a form; undefined where that page says it itself. */
-export function doneMessage(name: string, { params, form, answer }: Done): string | undefined {
+/** TABLE the forms whose change takes effect with the next deployment of the project. */
+const OF_NEXT_DEPLOYMENT: ReadonlySet<string> = new Set([
+  'consoleCreateVariable',
+  'consoleEditVariable',
+  'consoleDeleteVariable',
+  'consoleRestoreVariable',
+  'consoleImportVariables',
+  'consoleLinkSharedVariable',
+])
+
+/** Returns the sentence for the page after a form, with the way to redeploy where it takes that; undefined where that page says it itself. */
+export function doneMessage(name: string, asked: Asked): Done | undefined {
+  const sentence = sentenceOf(name, asked)
+  if (sentence === undefined || !OF_NEXT_DEPLOYMENT.has(name)) return sentence
+  const { slug = '', name: project = '' } = asked.params
+  return { sentence, next: { words: 'Go to deployments', path: projectPath({ slug }, project, 'deployments') } }
+}
+
+function sentenceOf(name: string, { params, form, answer }: Asked): string | undefined {
   const message = DONE_MESSAGES[name]
   if (typeof message !== 'function') return message ?? undefined
   const fields = Object.entries((form ?? {}) as object).map(([field, value]) => [field, [value].flat().join(', ')])

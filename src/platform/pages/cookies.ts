@@ -33,7 +33,7 @@ const SECRET_VALUE = /^(\w{43})[ \t]*$/
 const SLUG_VALUE = /^([\w.-]{1,100})[ \t]*$/
 const THEME_VALUE = /^(light|dark)[ \t]*$/
 const TIME_ZONE_VALUE = /^([\w+/-]{1,64})[ \t]*$/
-const DONE_VALUE = /^([\w-]{1,1600}\.[\w-]{43})[ \t]*$/
+const DONE_VALUE = /^([\w-]{1,3000}\.[\w-]{43})[ \t]*$/
 
 /**
  * Returns the name of a cookie. `__Host-` binds it to this host, this path and https. Browsers refuse that over plain http, so on localhost the name

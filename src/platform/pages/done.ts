@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { BrowserSession } from './browser-session.ts'
 import { note } from './face/notes.ts'
 import { html } from './html.ts'
-import type { View } from './screen.ts'
+import type { Done, View } from './screen.ts'
 
 const MAX_CHARACTERS = 300
 
@@ -13,25 +13,32 @@ const MAX_CHARACTERS = 300
  */
 export function doneCookie(view: View, { session }: BrowserSession): string | undefined {
   if (!('redirectTo' in view) || view.done === undefined || session === undefined) return undefined
-  const text = Buffer.from(view.done.slice(0, MAX_CHARACTERS)).toString('base64url')
+  const { sentence, next } = typeof view.done === 'string' ? { sentence: view.done } : view.done
+  const parts = [sentence.slice(0, MAX_CHARACTERS), ...(next === undefined ? [] : [next.words, next.path])]
+  const text = Buffer.from(JSON.stringify(parts)).toString('base64url')
   return `${text}.${macOf(session, view.redirectTo, text)}`
 }
 
 /** Puts the sentence of the last redirect above the page at `url`, if it is of this page and session. A page that redirects (`isPage`) hands it on. */
 export function showDone(view: View, guest: BrowserSession, url: string, isPage = false): void {
-  const sentence = sentenceFor(guest, url)
-  if (sentence === undefined) return
-  if ('redirectTo' in view && isPage) view.done ??= sentence
+  const done = doneAt(guest, url)
+  if (done === undefined) return
+  if ('redirectTo' in view && isPage) view.done ??= done
   if (!('body' in view) || view.status !== undefined) return
-  view.body = html`${note('good', sentence, { role: 'status' })}${view.body}`
+  const [content, actions] =
+    typeof done === 'string'
+      ? [done]
+      : [done.sentence, html`<a class="btn small" href="${done.next.path}">${done.next.words}</a>`]
+  view.body = html`${note('good', content, { role: 'status', actions })}${view.body}`
 }
 
-function sentenceFor({ session, done = '' }: BrowserSession, url: string): string | undefined {
+function doneAt({ session, done = '' }: BrowserSession, url: string): Done | undefined {
   if (session === undefined) return undefined
   const [text = '', mac = ''] = done.split('.')
   const [given, expected] = [Buffer.from(mac), Buffer.from(macOf(session, url, text))]
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
-  return Buffer.from(text, 'base64url').toString()
+  const [sentence, words, path] = JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
+  return words === undefined || path === undefined ? sentence : { sentence: sentence!, next: { words, path } }
 }
 
 function macOf(session: string, url: string, text: string): string {

@@ -58,8 +58,10 @@ export type ScreenInput<Q = unknown, F = unknown> = {
 /** A file download. `fileName`: letters, digits, dots and hyphens. */
 type Download = { fileName: string; contentType: string; text: string }
 
-/** `done`: what a form changed, for the next page. */
-type Redirect = { redirectTo: string; done?: string | undefined }
+/** What a form changed, for the next page. `next`: the page to go on to, of this service. */
+export type Done = string | { sentence: string; next: { words: string; path: string } }
+
+type Redirect = { redirectTo: string; done?: Done | undefined }
 
 /** A page, a 303 redirect, a file, or an event stream (undefined: no events, and the browser does not reconnect). */
 export type View = (Page | Redirect | { download: Download } | { events: Readable | undefined }) & {

@@ -11,6 +11,8 @@ import { withProjects } from './names.ts'
 /** Deployments scanned per search, and per statement: each has up to 64 KiB of meta. */
 const MAX_DEPLOYMENTS = 2000
 const SLICE = 100
+/** Of SHA-256. Clients may write any text. */
+const MAX_SHA = 64
 
 type Found = { id: string; url: string; git_branch: string | null; meta_json: string; project_id: string }
 
@@ -75,7 +77,9 @@ async function shown(ctx: Ctx, rows: readonly Found[]): Promise<FinderResult['fo
     rows.map(({ url, project_id }) => ({ name: url, project_id })),
   )
   return placed.map((one, at) => {
-    const title = commitTitle(JSON.parse(rows[at]!.meta_json) as Meta)
-    return { ...one, id: rows[at]!.id, ...(title !== undefined && { title }) }
+    const meta = JSON.parse(rows[at]!.meta_json) as Meta
+    const title = commitTitle(meta)
+    const commitSha = commitField(meta, 'CommitSha')?.slice(0, MAX_SHA)
+    return { ...one, id: rows[at]!.id, ...(title !== undefined && { title }), ...(commitSha && { commitSha }) }
   })
 }

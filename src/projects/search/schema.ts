@@ -38,6 +38,7 @@ export const SearchResult = Type.Object(
           'the display name of a user, an integration or an app; the first line of the commit message of a deployment',
       }),
     ),
+    commitSha: Type.Optional(Type.String({ description: 'of a deployment, 64 characters of it at most' })),
     email: Type.Optional(Type.String({ description: 'of a user' })),
     id: Type.Optional(
       Type.String({

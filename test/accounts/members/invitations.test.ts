@@ -209,10 +209,14 @@ onBothEngines('the invited user answers on a page, signed in', async (world) => 
   assert.doesNotMatch(inside.text, /You're invited/)
   assert.equal(await isIn(ada), true)
   assert.equal((await asAda.post(page, { answer: 'accept' })).status, 404)
-  const [entry] = (await world.operator('GET', '/operator/v1/audit?limit=1')).body.entries
+  const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=2')).body
+  const { teamId } = world.credentials
   assert.deepEqual(
-    [entry.type, entry.actor.id, entry.subjectId],
-    ['answerInvitation', ada.id, world.credentials.teamId],
+    entries.map((one: Record<string, unknown>) => [one.type, one.accountId, one.subjectId]),
+    [
+      ['joined by invitation', teamId, teamId],
+      ['answerInvitation', null, teamId],
+    ],
   )
 
   const other = pathOf((await invite({ uid: bob.id })).inviteUrl)

@@ -39,6 +39,8 @@ onBothEngines('a user creates a team, invites another user, changes their role, 
   assert.equal((await other.get(path)).status, 404, 'no member yet')
   await other.get(pathOf(link!))
   assert.equal((await other.post(pathOf(link!), { answer: 'accept' })).status, 200)
+  const activity = mainOf((await client.get('/console/t/crew/activity')).text)
+  assert.match(activity, />guest<\/a><\/td>\s*<td[^>]*>accepted an invitation and joined the team [^\n]*crew/)
   const seen = await other.get(path)
   assert.equal(seen.status, 200)
   assert.doesNotMatch(seen.text, /Invite member|Change the role/)
@@ -190,3 +192,7 @@ onBothEngines(
   },
   { BERTH_TEAMS_BY: 'operator' },
 )
+
+function mainOf(page: string): string {
+  return page.slice(page.indexOf('<main'))
+}

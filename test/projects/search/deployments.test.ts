@@ -39,6 +39,7 @@ onBothEngines(
       name: 'web-wish.example.net',
       id: wish,
       title: 'Add the wish list',
+      commitSha: SHA,
       project: { id: web, name: 'web' },
     }
     for (const q of [wish, 'web-wish.example.net', 'FEATURE/wish', 'the wish LIST', SHA, SHA.slice(0, 7).toUpperCase()])
@@ -60,6 +61,8 @@ onBothEngines('the console links a deployment that it found', async (world) => {
   const page = await client.get(`/console/search?q=${SHA.slice(0, 8)}&in=admin`)
   assert.match(
     page.text,
-    new RegExp(`<a href="/console/t/admin/projects/web/deployments/${wish}">Add the wish list</a>`),
+    new RegExp(
+      `<a href="/console/t/admin/projects/web/deployments/${wish}">Add the wish list</a> <span class="soft small">c0ffee1 · web-wish.example.net · in web<`,
+    ),
   )
 })
