@@ -4,6 +4,7 @@ import type { Deps } from '../../context.ts'
 import { createClockMonitor } from '../../platform/base/clock-monitor.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import { releaseRoom } from '../../projects/deployments/outputs.ts'
 import {
   type Found,
   KEPT,
@@ -15,7 +16,7 @@ import {
   type Stray,
 } from './plan.ts'
 import { lookAtBlobs, lookAtFiles, lookAtOutputs, oldestBackup } from './survey.ts'
-import { giveRoomBack, roomFor } from './usage.ts'
+import { roomFor } from './usage.ts'
 
 const LOOK_MS = 60_000
 const EVERY_MS = 6 * 3_600_000
@@ -151,7 +152,7 @@ function removeRows({ db }: Deps, blobs: readonly StoredBlob[], before: number) 
       .execute()
     for (const [accountId, own] of Map.groupBy(rows, (row) => row.account_id)) {
       const bytes = own.reduce((sum, { size }) => sum + roomFor(size), 0)
-      await giveRoomBack(tx, accountId, bytes)
+      await releaseRoom(tx, accountId, bytes)
     }
     return rows.map((row) => ({ accountId: row.account_id, sha256: row.sha256 }))
   })

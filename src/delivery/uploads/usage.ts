@@ -45,16 +45,6 @@ export async function countRoom(db: Queries, accountId: string, bytes: number): 
   return row.bytes
 }
 
-/** Counts removed files in the same transaction. */
-export async function giveRoomBack(db: Queries, accountId: string, bytes: number): Promise<void> {
-  await db
-    .updateTable('file_usage')
-    .set({ bytes: sql<number>`bytes - ${bytes}` })
-    .where('account_id', '=', accountId)
-    .execute()
-  await db.deleteFrom('file_usage').where('account_id', '=', accountId).where('bytes', '<=', 0).execute()
-}
-
 /** Throws the refusal with what to remove. Refuses: budget_used_up 409. */
 export function refuseFull({ config }: Pick<Deps, 'config'>): never {
   refuse(

@@ -38,6 +38,8 @@ export type Db = {
   refreshSnapshot(): void
   /** The refusal for a query that failed because of the database: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
+  /** Whether a transaction that failed with this error may have committed, because no answer came from the database. */
+  mayHaveCommitted(error: unknown): boolean
   /** Connections by state; undefined without a pool. */
   connections?(): Record<string, number>
   close(): Promise<void>

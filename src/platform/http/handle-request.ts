@@ -213,7 +213,7 @@ async function writeInTransaction(
   }
   const result = await transact(deps, writer, work).catch(async (error) => {
     // If the connection was lost, the commit may have succeeded, so do not undo.
-    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, prepared)
+    if (!deps.db.mayHaveCommitted(error)) await route.undo?.(before, prepared)
     throw error
   })
   // Another instance was first with this key, so undo the work that this request did outside.

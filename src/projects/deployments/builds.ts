@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import { releaseRefs } from './outputs.ts'
 
 /**
  * Ends the build of a deployment that ended otherwise: by a cancel, or by the operator. A waiting one ends at once. A runner that has
@@ -26,27 +27,16 @@ export async function deleteBuilds({ db }: Pick<OperatorCtx, 'db'>, deploymentId
   for (const ids of chunks(deploymentIds)) {
     const deleted = await db.deleteFrom('build').where('deployment_id', 'in', ids).returning('deployment_id').execute()
     if (deleted.length === 0) continue
-    await releaseChunks(
-      db,
-      await db.deleteFrom('build_log').where('deployment_id', 'in', ids).returning('blob_id').execute(),
-    )
+    const logs = await db.deleteFrom('build_log').where('deployment_id', 'in', ids).returning('blob_id').execute()
+    await releaseChunks(db, logs)
   }
 }
 
-/** Releases the files of deleted rows of logs, in the same transaction. */
-export async function releaseChunks(db: Queries, rows: readonly { blob_id: number }[]): Promise<void> {
-  for (const [refs, blobs] of Map.groupBy(countEach(rows), ([, count]) => count))
-    for (const some of chunks(blobs.map(([id]) => id)))
-      await db
-        .updateTable('blob')
-        .set({ refs: sql<number>`refs - ${refs}` })
-        .where('id', 'in', some)
-        .execute()
-}
-
-/** Equal chunks of logs share a file. */
-function countEach(rows: readonly { blob_id: number }[]): [id: number, count: number][] {
-  const counts = new Map<number, number>()
-  for (const { blob_id } of rows) counts.set(Number(blob_id), (counts.get(Number(blob_id)) ?? 0) + 1)
-  return [...counts]
+/** Releases the files of deleted rows of logs, in the same transaction. Equal chunks of logs share a file. */
+export function releaseChunks(db: Queries, rows: readonly { blob_id: number }[]): Promise<void> {
+  return releaseRefs(
+    db,
+    'blob',
+    rows.map(({ blob_id }) => blob_id),
+  )
 }

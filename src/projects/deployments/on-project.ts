@@ -2,8 +2,9 @@ import type { OperatorCtx, ProjectHooks } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { changeInSteps, createYielder, type Step } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
+import { deleteMappings } from '../serving/mappings.ts'
 import { deleteBuilds } from './builds.ts'
-import { releaseOutputsOfProject } from './outputs.ts'
+import { releaseOutputs } from './outputs.ts'
 import { deleteUsage } from './usage.ts'
 
 type Ctx = Pick<OperatorCtx, 'db'>
@@ -40,8 +41,7 @@ async function moveDeployments(ctx: Ctx, projectId: string, accountId: string): 
 async function removeDeployments(ctx: Ctx, projectId: string): Promise<void> {
   const { db } = ctx
   const requests = await db.deleteFrom('alias_request').where('project_id', '=', projectId).returning('id').execute()
-  for (const { id } of requests) await db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
-  await releaseOutputsOfProject(ctx, projectId)
+  for (const { id } of requests) await deleteMappings(db, id)
   for (const table of ['cron_job', 'cron_run'] as const)
     await db.deleteFrom(table).where('project_id', '=', projectId).execute()
   await removeMeta(db, projectId)
@@ -50,7 +50,9 @@ async function removeDeployments(ctx: Ctx, projectId: string): Promise<void> {
       const ofStep = db.deleteFrom(of).where('project_id', '=', projectId).where(stamp, '>', after)
       const deleted = ofStep.where(stamp, '<=', end)
       if (table === 'alias') return deleted.execute()
-      const ids = (await deleted.returning('id').execute()).map(({ id }) => id)
+      const rows = await deleted.returning(['id', 'output_id', 'source_id', 'env_id']).execute()
+      const ids = rows.map(({ id }) => id)
+      await releaseOutputs(ctx, rows)
       // By ids: with a subquery, PostgreSQL scans all usage.
       await deleteUsage(ctx, ids)
       return deleteBuilds(ctx, ids)

@@ -8,13 +8,11 @@ import type { Row } from '../../platform/db/schema.ts'
 
 const RELEASED_RETENTION_MS = 30 * 24 * 60 * 60_000
 
-type Names = { names: readonly string[] } | { projectId: string }
-
 /** Stores the verifications of names that are about to be removed, and keeps a later one that is stored. Skips names from a transfer. */
 export async function releaseProofs(
   ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   accountId: string,
-  removed: Names,
+  names: readonly string[],
 ): Promise<void> {
   const proofs = ctx.db
     .selectFrom('project_domain')
@@ -29,15 +27,11 @@ export async function releaseProofs(
     .where('proven_at', 'is not', null)
     .where('inherited_at', 'is', null)
     .groupBy(['apex_name', 'account_id'])
-  const parts =
-    'names' in removed
-      ? chunks(removed.names).map((names) => proofs.where('name', 'in', names))
-      : [proofs.where('project_id', '=', removed.projectId)]
-  for (const part of parts) {
+  for (const some of chunks(names)) {
     await ctx.db
       .insertInto('released_proof')
       .columns(['apex_name', 'account_id', 'proven_at', 'released_at'])
-      .expression(part)
+      .expression(proofs.where('name', 'in', some))
       .onConflict((conflict) =>
         conflict.columns(['apex_name', 'account_id']).doUpdateSet((eb) => ({
           proven_at: eb

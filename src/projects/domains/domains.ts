@@ -139,7 +139,11 @@ export async function removeDomain(
 ): Promise<Record<string, never>> {
   const domains = [domain, ...(body.removeRedirects ? await findRedirectSources(ctx, domain) : [])]
   if (!body.removeRedirects) await stopRedirects(ctx, ctx.account, project, domain)
-  await releaseProofs(ctx, domain.account_id, { names: domains.map((row) => row.name) })
+  await releaseProofs(
+    ctx,
+    domain.account_id,
+    domains.map((row) => row.name),
+  )
   for (const row of domains) {
     await ctx.db
       .deleteFrom('project_domain')

@@ -14,8 +14,15 @@ export const domainsOnProject: ProjectHooks = { remove: removeDomains, move: mov
 
 /** Removes every domain of a project and frees the names. Verifications still cover the account for 30 days. */
 async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise<void> {
-  await releaseProofs(ctx, project.account_id, { projectId: project.id })
-  await inSteps(ctx, project, (step) => ctx.db.deleteFrom('project_domain').where(ofStep(project, step)).execute())
+  await inSteps(ctx, project, async (step) => {
+    const rows = await ctx.db.selectFrom('project_domain').select('name').where(ofStep(project, step)).execute()
+    await releaseProofs(
+      ctx,
+      project.account_id,
+      rows.map(({ name }) => name),
+    )
+    await ctx.db.deleteFrom('project_domain').where(ofStep(project, step)).execute()
+  })
 }
 
 /** Domains per step: some milliseconds. */

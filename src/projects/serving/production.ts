@@ -5,6 +5,7 @@ import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { pointProductionAddress } from './addresses.ts'
 import { assignMatchingDomains, isProductionTarget, newestPreview, PRODUCTION_TARGET } from './domain-assignment.ts'
+import { deleteMappings, failMappings } from './mappings.ts'
 
 type Project = Row<'project'>
 type Deployment = Row<'deployment'>
@@ -66,14 +67,7 @@ export async function supersedeRequests(ctx: Pick<OperatorCtx, 'db' | 'now'>, pr
     .where('finished_at', 'is', null)
     .returning('id')
     .execute()
-  for (const { id } of ended) {
-    await ctx.db
-      .updateTable('alias_mapping')
-      .set({ status: 'failed' })
-      .where('request_id', '=', id)
-      .where('status', 'in', ['pending', 'in-progress'])
-      .execute()
-  }
+  for (const { id } of ended) await failMappings(ctx.db, id)
 }
 
 /** Deletes requests of a kind, since only the last is needed, or those to a deleted deployment. */
@@ -89,5 +83,5 @@ export async function deleteRequests(
     .where(column as 'type' | 'to_deployment_id', '=', value)
     .returning('id')
     .execute()
-  for (const { id } of rows) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+  for (const { id } of rows) await deleteMappings(ctx.db, id)
 }

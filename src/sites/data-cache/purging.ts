@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { Pool } from 'undici'
 import { MAX_PURGE_TAGS, PURGE_PATH, type PurgeReport } from '../../delivery/protocol/purge-channel.ts'
 import { readAtMost } from '../../platform/fairness/bounded-body.ts'
+import { createPace, type Pace } from '../../platform/fairness/pace.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { CachePurges, PurgeKind } from '../../platform/verdict/cache-purges.ts'
 import { READERS } from '../../readers.ts'
@@ -23,11 +24,14 @@ export type PurgingOptions = {
   onPurges(projectId: string, purges: CachePurges): void
   /** Between two reports of one environment. */
   pauseMs?: number
+  pace?: Pace
 }
 
 /** Reports on their way; of one account a part. */
 const AT_ONCE = 8
 const PAUSE_MS = 250
+/** Of an account in a second, over all its projects and environments: each is a write of the control plane, and a line to every sites server. */
+const REPORTS = 20
 const WAIT_MS = 10_000
 /** Reports that a purge waits for, because their tags leave no room for its own. */
 const TRIES = 20
@@ -37,12 +41,18 @@ const { bytes: MAX_BYTES } = READERS['line of the control plane']
 /** `tags` is sent once the report before it has ended. */
 type Batch = { tags: Set<string>; done: Promise<boolean> }
 
+/** Creates the pace of the reports of accounts. */
+export function createPurgePace(now = () => performance.now()): Pace {
+  return createPace(REPORTS, now)
+}
+
 /** Opens a client of the control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openPurging(options: PurgingOptions): Purging {
   const { origin, pauseMs = PAUSE_MS } = options
   const pool = new Pool(origin, { connections: AT_ONCE, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const stop = new AbortController()
-  const batches = createBatches(openSender(pool, options), () => sleep(pauseMs, undefined, { signal: stop.signal }))
+  const wait = (ms: number) => sleep(ms, true, { signal: stop.signal }).catch(() => false)
+  const batches = createBatches(openSender(pool, options, wait), () => wait(pauseMs))
   return {
     async purge(purger, kind, tags) {
       for (let left = TRIES; left > 0; left--) {
@@ -63,9 +73,13 @@ export function openPurging(options: PurgingOptions): Purging {
 
 type SendReport = (report: PurgeReport, account: string) => Promise<boolean>
 
-function openSender(pool: Pool, { token, log, onPurges }: PurgingOptions): SendReport {
+function openSender(pool: Pool, options: PurgingOptions, wait: (ms: number) => Promise<boolean>): SendReport {
+  const { token, log, onPurges, pace = createPurgePace() } = options
   const slots = createSemaphore({ slots: AT_ONCE, canAcquire: (_, inUse, free) => inUse < free })
   return async (report, account) => {
+    // What is refused is not charged, so an account that goes on asking is admitted again.
+    if (pace(account, 0) > WAIT_MS) return false
+    if (!(await wait(pace(account, 1)))) return false
     if (!(await slots.acquire(account, WAIT_MS))) return false
     try {
       onPurges(report.projectId, await post(pool, token, report))

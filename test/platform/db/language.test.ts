@@ -58,15 +58,15 @@ test('a serialization failure is retried, and conflict, timeout and shutdown are
   const outcome = (work: Promise<unknown>) =>
     work.then(
       () => 'done',
-      (error) => db.refusalOf(error),
+      (error) => [db.refusalOf(error), db.mayHaveCommitted(error)],
     )
   const late = db.write(async (tx) => {
     await sql`set local statement_timeout = 1`.execute(tx)
     await sql`select pg_sleep(60)`.execute(tx)
   })
-  assert.equal(await outcome(late), 'unavailable')
+  assert.deepEqual(await outcome(late), ['unavailable', false])
   const ended = db.write((tx) => sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx))
-  assert.equal(await outcome(ended), 'unavailable')
+  assert.deepEqual(await outcome(ended), ['unavailable', true])
   assert.ok(said.includes('storniere Anfrage wegen Zeitüberschreitung der Anfrage'), said.join())
 })
 

@@ -1,6 +1,7 @@
 /** Links to repositories, against stand-ins that speak as GitLab and Bitbucket do. docs/spec/decisions.md: Projects; docs/git-links.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
+import { sql } from 'kysely'
 import { startBitbucket, startGitlab } from '../../support/servers/git-servers.ts'
 import { tamper } from '../../support/states.ts'
 import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
@@ -192,6 +193,27 @@ onBothEngines('a create that is refused after all takes its webhook back', async
   for (const answer of linked) assert.ok([200, 409].includes(answer.status), answer.text)
   assert.equal(gitlab.hooks.length, 2, 'one webhook a link, however many asked for it')
 })
+
+onBothEngines(
+  'a create that waits too long for a lock takes its webhook back, and one whose connection is lost leaves it',
+  async (world) => {
+    await withCredentials(world)
+    const run = (text: string) => sql.raw(text).execute(world.deps.db.read)
+    // The server fails with these conditions, as it does when other transactions hold a lock or when it stops.
+    await run(`create function fail() returns trigger language plpgsql as $$ begin
+      if new.name = 'late' then raise exception 'late' using errcode = '55P03'; end if;
+      raise exception 'lost' using errcode = '57P01';
+    end $$`)
+    await run('create trigger fail before insert on project for each row execute function fail()')
+    refused(await create(world, 'late', 'gitlab', REPOS.gitlab), 503, 'unavailable')
+    assert.ok(gitlab.asked.some((asked) => asked.startsWith('POST')))
+    assert.deepEqual(gitlab.hooks, [])
+    refused(await create(world, 'lost', 'gitlab', REPOS.gitlab), 503, 'unavailable')
+    assert.equal(gitlab.hooks.length, 1)
+  },
+  {},
+  ['postgres'],
+)
 
 onBothEngines(
   'a link must be removed before another is created; an unavailable provider does not block the removal',

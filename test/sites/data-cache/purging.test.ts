@@ -7,12 +7,13 @@ import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { MAX_PURGE_TAGS, type PurgeReport } from '../../../src/delivery/protocol/purge-channel.ts'
-import { openPurging } from '../../../src/sites/data-cache/purging.ts'
+import type { Pace } from '../../../src/platform/fairness/pace.ts'
+import { createPurgePace, openPurging } from '../../../src/sites/data-cache/purging.ts'
 
 const PURGER = { account: 'a', projectId: 'p1', environment: 'production' }
 
 /** A control plane that takes reports one after another, or fails. */
-async function open(t: TestContext, status = 200) {
+async function open(t: TestContext, status = 200, pace: Pace = () => 0) {
   const reports: PurgeReport[] = []
   const server = createServer(async (request, response) => {
     reports.push((await json(request)) as PurgeReport)
@@ -23,7 +24,7 @@ async function open(t: TestContext, status = 200) {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const learned: number[] = []
   const onPurges = (_: string, { last }: { last: number }) => void learned.push(last)
-  const purging = openPurging({ origin, token: 'x', log: pino({ level: 'silent' }), onPurges, pauseMs: 1 })
+  const purging = openPurging({ origin, token: 'x', log: pino({ level: 'silent' }), onPurges, pauseMs: 1, pace })
   t.after(() => purging.close())
   return { purging, reports, learned }
 }
@@ -63,4 +64,40 @@ test('a purge that the control plane does not take is not one', async (t) => {
   assert.equal(await purging.purge(PURGER, 'gone', ['a']), false)
   assert.equal(await purging.purge(PURGER, 'gone', ['b']), false)
   assert.deepEqual(learned, [])
+})
+
+test('an account has its reports in a second, over all of its projects, and waits for more; others do not', async (t) => {
+  const pace = createPurgePace(() => 0)
+  for (let report = 0; report < 20; report++) assert.equal(pace('a', 1), 0)
+  assert.equal(pace('a', 1), 50)
+  assert.equal(pace('b', 1), 0)
+
+  // A clock that stands still: the second report of an account waits for as long as the test.
+  const owed = new Map<string, number>()
+  const waiting: Pace = (account, units) => {
+    owed.set(account, (owed.get(account) ?? 0) + units)
+    return owed.get(account)! > 1 ? 9_000 : 0
+  }
+  const { purging, reports } = await open(t, 200, waiting)
+  assert.equal(await purging.purge(PURGER, 'gone', ['a']), true)
+  const late = purging.purge({ ...PURGER, projectId: 'p3', environment: 'preview' }, 'gone', ['b'])
+  assert.equal(await purging.purge({ ...PURGER, account: 'b', projectId: 'p2' }, 'gone', ['c']), true)
+  assert.deepEqual(
+    reports.map((report) => report.projectId),
+    ['p1', 'p2'],
+  )
+  await purging.close()
+  assert.equal(await late, false)
+})
+
+test('a report that would wait too long is refused, and does not count', async (t) => {
+  let charged = 0
+  const { purging, reports } = await open(t, 200, (account, units) => {
+    charged += units
+    return account === 'a' ? 10_001 : 0
+  })
+  assert.equal(await purging.purge(PURGER, 'gone', ['a']), false)
+  assert.equal(charged, 0)
+  assert.equal(await purging.purge({ ...PURGER, account: 'b' }, 'gone', ['a']), true)
+  assert.equal(reports.length, 1)
 })

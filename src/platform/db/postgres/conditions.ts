@@ -8,6 +8,8 @@ const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D00
 /** The network failed, or this process has no free connection. */
 const NETWORK_AWAY =
   /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/
+/** The server is there and has rolled the transaction back: a canceled statement, a lock that others hold, a read-only server. */
+const ROLLED_BACK = new Set(['57014', '55P03', '25006'])
 const DISK_FULL = '53100'
 /** Functions with which a standby refuses a serializable transaction (0A000): pgbouncer may have connected to one before it was marked as standby. */
 const ON_STANDBY = new Set(['call_enum_check_hook', 'call_string_check_hook', 'GetSerializableTransactionSnapshot'])
@@ -59,4 +61,9 @@ export function refusalOf(error: unknown): 'storage_full' | 'unavailable' | unde
         NETWORK_AWAY.test(code) ||
         syscall === 'connect'
   return away ? 'unavailable' : undefined
+}
+
+/** Returns whether a failed transaction may have committed: its connection or its server was lost, so no answer says so. */
+export function mayHaveCommitted(error: unknown): boolean {
+  return refusalOf(error) === 'unavailable' && !ROLLED_BACK.has((error as Told).code ?? '')
 }

@@ -7,7 +7,7 @@ import { type ChangedTopics, createChangeFeed, type StoreObserver } from '../cha
 import { type Db, migrate, type Queries } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { installChangeTriggers } from './change-triggers.ts'
-import { refusalOf } from './conditions.ts'
+import { mayHaveCommitted, refusalOf } from './conditions.ts'
 import { postgresDialect } from './dialect.ts'
 import { openChangeNotifications } from './notifications.ts'
 import { type Connections, IDLE, mustBePrimary, openPipeline, type Pipeline } from './pipeline.ts'
@@ -75,6 +75,7 @@ export async function openPostgres(
     changes,
     refreshSnapshot: () => {},
     refusalOf,
+    mayHaveCommitted,
     async close() {
       await feed.close()
       await Promise.all([pipeline.close(), ownPipeline.close(), queries.destroy()])

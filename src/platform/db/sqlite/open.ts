@@ -81,6 +81,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
       changes.invalidate('all')
     },
     refusalOf: (error) => (primaryResultCode(error) === FULL ? 'storage_full' : undefined),
+    mayHaveCommitted: () => false,
     async close() {
       snapshot.end()
       await reading.destroy()
