@@ -1,10 +1,14 @@
 /** Names and counts on the pages of the operator. docs/console.md: Operator. */
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
-import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { openAuthenticator, optionsIn } from '../../support/clients/authenticator.ts'
+import { type Client, openSignedInClient } from '../../support/clients/browser-client.ts'
+import { FACTORS, setUpCodes } from '../../support/clients/second-factor.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const ROOT = '/console/operator'
+/** Passkeys need it. */
+const HTTPS = { BERTH_PUBLIC_URL: 'https://berth.example' }
 
 onBothEngines('deliveries name the account and the endpoint, and of a URL only the host', async (world) => {
   const client = await openSignedInClient(world)
@@ -19,6 +23,52 @@ onBothEngines('deliveries name the account and the endpoint, and of a URL only t
   await world.call('DELETE', `/v1/webhooks/${hook.id}`)
   assert.match((await client.get(`${ROOT}/deliveries`)).text, new RegExp(`Removed endpoint[\\s\\S]*${hook.id}`))
 })
+
+onBothEngines('the button that revokes a token names it, by its id where it has no name', async (world) => {
+  const client = await openSignedInClient(world)
+  const { userId } = world.credentials
+  const create = async (name?: string) =>
+    (await world.operator('POST', '/operator/v1/tokens', { userId, name })).body.id
+  const [named, unnamed] = [await create('for CI'), await create()]
+  const { text } = await client.get(`${ROOT}/tokens`)
+  for (const [id, name, label] of [
+    [named, 'for CI', 'for CI'],
+    [unnamed, 'No name', unnamed],
+  ]) {
+    const row = text.split('<tr>').find((one) => one.includes(`<code class="small">${id}</code>`))
+    assert.ok(row?.includes(`>${name}<br>`), row)
+    assert.ok(row.includes(`aria-label="Revoke: ${label}"`), row)
+  }
+})
+
+onBothEngines(
+  'the page of a user names each second factor, and removes them where there is one',
+  async (world) => {
+    const operator = await openSignedInClient(world)
+    const factorsOf = async (id: string) => {
+      const { text } = await operator.get(`${ROOT}/people/${id}`)
+      const [, words] = /<h2>Second factors<\/h2>.*?<p>([^<]*)<\/p>/s.exec(text)!
+      return [words, text.includes('<h2>Remove second factors</h2>')]
+    }
+    const addPasskey = async (client: Client) => {
+      const answer = openAuthenticator(HTTPS.BERTH_PUBLIC_URL).create(optionsIn(await client.get(FACTORS)))
+      await client.post(`${FACTORS}/passkeys`, { answer, name: 'Laptop' })
+    }
+    const [ada, bob] = [await world.user('ada'), await world.user('bob')]
+    assert.deepEqual(await factorsOf(ada.id), ['None. Password only.', false])
+    const laptop = await openSignedInClient(world, ada.id, 'ada')
+    await addPasskey(laptop)
+    assert.deepEqual(await factorsOf(ada.id), ['Set up: 1 passkey.', true])
+    await addPasskey(laptop)
+    assert.deepEqual(await factorsOf(ada.id), ['Set up: 2 passkeys.', true])
+    const phone = await openSignedInClient(world, bob.id, 'bob')
+    await setUpCodes(world, phone)
+    assert.deepEqual(await factorsOf(bob.id), ['Set up: one-time codes.', true])
+    await addPasskey(phone)
+    assert.deepEqual(await factorsOf(bob.id), ['Set up: one-time codes and 1 passkey.', true])
+  },
+  HTTPS,
+)
 
 onBothEngines('a user with as many tokens as are listed may have more, and the page says so', async (world) => {
   const client = await openSignedInClient(world)

@@ -4,6 +4,7 @@ import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { operatorScreens } from '../../../src/console/operator/screens.ts'
+import { DELIVERY_STATES } from '../../../src/console/webhooks/deliveries.ts'
 import { openClient, openSignedInClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -216,6 +217,13 @@ onBothEngines('a failed delivery is found and resent, and the overview shows it'
   const list = await client.get(`${ROOT}/deliveries?status=failed`)
   const ids = [...list.text.matchAll(/deliveries\/(dlv_\w+)\/replay/g)].map(([, id]) => id)
   assert.equal(ids.length, 3)
+  const [, filters] = /<nav aria-label="Status">(.*?)<\/nav>/.exec(list.text)!
+  const links = [...filters!.matchAll(/href="([^"]*)"( aria-current="page")?>([^<]*)</g)]
+  const states = Object.entries(DELIVERY_STATES).map(([status, [, word]]) => [`?status=${status}`, word])
+  assert.deepEqual(
+    links.map(([, href, current, word]) => [href, word, current !== undefined]),
+    [['', 'All'], ...states].map(([query, word]) => [`${ROOT}/deliveries${query}`, word, query === '?status=failed']),
+  )
   assert.equal((await client.post(`${ROOT}/deliveries/${ids[0]}/replay`)).status, 303)
   const overview = (await client.get(ROOT)).text
   assert.match(

@@ -132,6 +132,8 @@ onBothEngines(
       await runners.close()
     }
     const text = await page()
+    assert.match(text, /<ol start="1">/)
+    assert.doesNotMatch(text, /newest lines/, 'all of them are shown')
     const looks = [...text.matchAll(/<li id="L\d+"( class="error")?>/g)].map(([, look]) => look !== undefined)
     assert.deepEqual(looks, [...ERRORS.map(() => true), ...NO_ERRORS.map(() => false)])
     assert.match(text, new RegExp(`Errors only <span class="badge bad">${ERRORS.length}<`))
@@ -156,7 +158,7 @@ onBothEngines(
       [...text.matchAll(/<span>(\d+)\.x/g)].map(([, at]) => at),
       ['34', '35', '36', '37', '38', '39'],
     )
-    assert.match(text, /The 6 newest lines\.[\s\S]*<ol start="35">/)
+    assert.match(text, /The 6 newest lines\. <a href="[^"]*\/log\/export"[\s\S]*<ol start="35">/)
   },
   BUILDS,
 )

@@ -1,6 +1,7 @@
 /** The list of projects in the console, and making one. docs/console.md. */
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('a user creates a project and finds it in the list', async (world) => {
@@ -70,6 +71,29 @@ onBothEngines('the first page names three teams with a pending invitation, and l
     ['N4', 'N3', 'N2'],
   )
   assert.match(text, /<a href="\/invitations">Show all invitations/)
+})
+
+onBothEngines('projects of which a deployment failed, and paused ones, come before newer ones', async (world) => {
+  const client = await openSignedInClient(world)
+  const create = async (name: string, readyState?: 'READY' | 'ERROR') => {
+    const { id } = (await world.call('POST', '/v10/projects', { name })).body
+    if (readyState !== undefined) await seedDeployment(world, id, { url: `${name}.host.test`, readyState })
+    return id
+  }
+  await create('failed', 'ERROR')
+  await world.call('POST', `/v1/projects/${await create('paused')}/pause`)
+  await create('live', 'READY')
+  await create('empty')
+  const { projects } = (await world.call('GET', '/v9/projects')).body
+  assert.deepEqual(
+    projects.map(({ name }) => name),
+    ['empty', 'live', 'paused', 'failed'],
+  )
+  const cards = (await client.get('/console/t/admin')).text.matchAll(/<h2 class="cut"><a class="to"[^>]*>(\w+)</g)
+  assert.deepEqual(
+    [...cards].map(([, name]) => name),
+    ['paused', 'failed', 'empty', 'live'],
+  )
 })
 
 onBothEngines('the list shows the total, can be searched, and continues after a page', async (world) => {

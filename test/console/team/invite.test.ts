@@ -101,6 +101,10 @@ onBothEngines(
         invited.text,
       ) ?? []
     assert.deepEqual(await usernamesOf(world), ['ada', 'admin'])
+    assert.match(
+      invited.text,
+      /They answer it once they have signed in: <a href="(https?:\/\/[^"]+\/invitations\/inv_\w+)">\1<\/a>/,
+    )
     assert.match((await owner.get(MEMBERS)).text, /No account yet<\/span><\/td>/)
     assert.equal((await owner.get(path)).status, 403)
     // The operator finds the address and a name typed there.
@@ -110,6 +114,23 @@ onBothEngines(
     const made = await operator.post(`${PEOPLE}/invite`, { email: 'new@example.com', username: 'new' })
     assert.match((await setPasswordBy(world, linkIn(made.text))).location, /^\/invitations\/inv_/)
   },
+)
+
+onBothEngines(
+  'where emails are sent, the page of an invitation says so, and shows no link',
+  async (world) => {
+    const [ada] = [await world.user('ada'), await world.user('eve')]
+    await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}`, { role: 'OWNER' })
+    const owner = await openSignedInClient(world, ada.id, 'ada')
+    await owner.get(INVITE)
+    const invite = async (email: string) => (await owner.post(INVITE, { email, role: 'MEMBER' })).text
+    const unknown = await invite('new@example.com')
+    assert.match(unknown, /The invitation waits\. It was also sent to them by email\.<\/p>/)
+    const known = await invite('eve@example.com')
+    assert.match(known, /<p>The link was sent to them by email\.<\/p>/)
+    for (const page of [unknown, known]) assert.doesNotMatch(page, /\/invitations\/inv_/)
+  },
+  { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'berth@example.com' },
 )
 
 onBothEngines('a user who is invited signs in by the link of the invitation, and comes to it', async (world) => {

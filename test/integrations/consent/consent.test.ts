@@ -202,6 +202,12 @@ onBothEngines('two approvals at once make one installation', async (world) => {
   assert.equal((await configurations(world)).length, 1)
 })
 
+/** The answers to the question of which projects, and which is chosen. */
+function selectionsIn(text: string): string[] {
+  const radios = text.matchAll(/<input type="radio" name="selection" value="(\w+)"( checked)?>/g)
+  return [...radios].map(([, value, on]) => `${value}${on ?? ''}`)
+}
+
 onBothEngines(
   'a selection of projects is stored as it was ticked, and an unclear one is asked again',
   async (world) => {
@@ -213,6 +219,7 @@ onBothEngines(
     const page = await client.get('/integrations/app/new')
     assert.match(page.text, /<input type="checkbox" name="project" value="prj_\w+"> <span>three<\/span>/)
     assert.doesNotMatch(page.text, /foreign/)
+    assert.deepEqual(selectionsIn(page.text), ['all', 'selected checked'], 'where nothing is chosen, not all')
     const url = '/integrations/app/new'
     for (const [fields, said] of [
       [{ selection: 'selected' }, /Tick at least one project/],
@@ -229,6 +236,11 @@ onBothEngines(
       assert.match(asked.text, said)
       assert.match(asked.text, /role="alert"[^>]*>[\s\S]*?<a href="#projects">/)
     }
+    for (const selection of ['all', 'selected'])
+      assert.deepEqual(
+        selectionsIn((await client.post(url, { decision: 'find', selection })).text),
+        ['all', 'selected'].map((one) => (one === selection ? `${one} checked` : one)),
+      )
     const { selection: _, ...undecided } = approve()
     assert.match((await client.post(url, undecided)).text, /Choose whether it may use all projects/)
     assert.equal((await client.post(url, approve({ selection: 'some' }))).status, 400)
@@ -422,6 +434,9 @@ onBothEngines('the page of installations shows those of the account alone', asyn
   }
   const ids = new Map((await configurations(world)).map((row) => [row.account_id, row.id]))
   for (const one of [anna, eve]) assert.deepEqual([...new Set(await shown(one))], [ids.get(one.id)])
+  const toAll = '<a href="/integrations/installed">Show all your accounts</a>'
+  const asked = async (query: string) => (await anna.client.get(`/integrations/installed${query}`)).text.includes(toAll)
+  assert.deepEqual([await asked(''), await asked(`?teamId=${anna.id}`)], [false, true])
 })
 
 onBothEngines('the page of installations shows logos from the hosts that its policy names', async (world) => {

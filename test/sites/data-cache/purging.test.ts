@@ -24,9 +24,11 @@ async function open(t: TestContext, status = 200, pace: Pace = () => 0) {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const learned: number[] = []
   const onPurges = (_: string, { last }: { last: number }) => void learned.push(last)
-  const purging = openPurging({ origin, token: 'x', log: pino({ level: 'silent' }), onPurges, pauseMs: 1, pace })
+  const logged: { level: number; msg: string; project: string; err: { message: string } }[] = []
+  const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
+  const purging = openPurging({ origin, token: 'x', log, onPurges, pauseMs: 1, pace })
   t.after(() => purging.close())
-  return { purging, reports, learned }
+  return { purging, reports, learned, logged }
 }
 
 test('tags of one environment go together, in reports of at most 128, and none is lost', async (t) => {
@@ -59,11 +61,15 @@ test('kinds and environments do not mix', async (t) => {
   ])
 })
 
-test('a purge that the control plane does not take is not one', async (t) => {
-  const { purging, learned } = await open(t, 503)
+test('a purge that the control plane does not take is not one, and the log says of which project and why', async (t) => {
+  const { purging, learned, logged } = await open(t, 503)
   assert.equal(await purging.purge(PURGER, 'gone', ['a']), false)
-  assert.equal(await purging.purge(PURGER, 'gone', ['b']), false)
+  assert.equal(await purging.purge({ ...PURGER, projectId: 'p2' }, 'gone', ['b']), false)
   assert.deepEqual(learned, [])
+  assert.deepEqual(
+    logged.map(({ level, msg, project, err }) => [level, msg, project, err.message.slice(0, 30)]),
+    ['p1', 'p2'].map((id) => [40, 'a purge by a function could not be reported', id, 'the control plane answered 503']),
+  )
 })
 
 test('an account has its reports in a second, over all of its projects, and waits for more; others do not', async (t) => {

@@ -61,6 +61,12 @@ test('above its bytes of a minute a deployment loses lines, which one line count
   ])
   assert.equal(masked.length, 2, 'what is dropped is not masked')
   assert.deepEqual(texts(), [], 'they are counted once')
+  buffer.add(of('dpl_a'), said('a secret of the same minute'))
+  assert.deepEqual(
+    texts().map((text) => text.slice(0, 24)),
+    ['warning 1 lines were dro'],
+    'the minute goes on after a report',
+  )
   clock.now = 60_000
   buffer.add(of('dpl_a'), said('again'))
   assert.deepEqual(texts(), ['info again'])
