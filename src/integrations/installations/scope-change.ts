@@ -97,7 +97,6 @@ async function withdrawScopes(ctx: OperatorCtx, integrationId: string, requested
     .where('configuration.integration_id', '=', integrationId)
     .execute()
   const losing = installations.filter((row) => addedScopes(scopesOf(row), requested).length > 0)
-  if (losing.length === 0) return
   const ids = losing.map((row) => row.id)
   await lockInstallationWrites(ctx.db, ids)
   for (const scopes_json of new Set(losing.map((row) => row.scopes_json))) {

@@ -1,6 +1,6 @@
 /** What `berth doctor` says of what visitors of sites need. docs/deploying-sites.md: Sites server. */
 import assert from 'node:assert/strict'
-import { renameSync } from 'node:fs'
+import { mkdirSync, renameSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -30,6 +30,8 @@ processOnBothEngines('the files that deployments name are looked for, and who sh
   const { BERTH_DATA, DATABASE_URL } = env
   const world = await openWorld(engine, { ...SETTINGS, BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL! })
   const web = await seedWebProject(world)
+  mkdirSync(files, { recursive: true })
+  assert.deepEqual(await check('files', env), [['well', `${files}, no deployment has files yet`]])
   await publish(world, await web.deploy(), {}, { 'static/index.html': 'here', 'static/new.html': 'new' })
   await world.close()
   const [[is, found] = []] = await check('files', env)

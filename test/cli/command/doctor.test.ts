@@ -195,6 +195,8 @@ test('ports, resolvers and the mail server', async (t) => {
     assert.match(taken.of(about)!.advice!, new RegExp(`set ${setting} to another`))
   }
   assert.match((await doctor({ ...env, HOST: '203.0.113.9' })).of('port')!.advice!, /HOST/)
+  for (const HOST of ['10.127.0.1', '192.0.127.1'])
+    assert.match((await doctor({ ...env, HOST })).of('address')!.found, /open to other machines/, HOST)
 
   const two = await doctor({ ...env, BERTH_DNS_SERVERS: `${env.BERTH_DNS_SERVERS},127.0.0.1:1` })
   assert.deepEqual(

@@ -278,6 +278,11 @@ for (const [contents, sentence] of CONTENTS) {
 const UPLOADS: [name: string, upload: () => Upload, sentence: string][] = [
   ['no config.json', () => uploadOf({ '.vercel/output/static/a': '' }), `${CONFIG} is missing.`],
   ['no JSON', () => uploadOf({ [CONFIG]: 'version: 3' }), `${CONFIG} is not JSON in UTF-8.`],
+  [
+    'more values than anyone parses',
+    () => uploadOf({ [CONFIG]: `[${'[],'.repeat(100_001)}"[,{:"]` }),
+    `${CONFIG} has more than 200000 values. Remove some.`,
+  ],
   ['no UTF-8', () => uploadOf({ [CONFIG]: new Uint8Array([0x22, 0xff, 0x22]) }), `${CONFIG} is not JSON in UTF-8.`],
   ['a list', () => uploadOf({ [CONFIG]: '[]' }), `${CONFIG} must be an object.`],
   [

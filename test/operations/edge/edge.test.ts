@@ -39,6 +39,7 @@ onBothEngines(
     const nginx = await ask(NGINX, { host: ONE })
     assert.deepEqual([nginx.status, nginx.headers['x-edge-status']], [200, '200'])
     assert.equal(nginx.headers['x-edge-upstream'], UPSTREAM)
+    assert.equal(nginx.headers['content-length'], String(nginx.text.length))
     // Envoy asks with the visitor's method and path behind the check's.
     assert.equal((await ask(`${CHECK}/some/path?x=1`, { host: ONE }, 'POST')).status, 200)
   },

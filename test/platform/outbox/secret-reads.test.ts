@@ -272,4 +272,8 @@ test('pending reads are bounded, also for each account; dropped ones are counted
   await assert.rejects(reveals.write())
   reveals.end()
   assert.equal(dropped.value, 20_002)
+  assert.deepEqual(
+    lines.slice(1).map((line) => JSON.parse(line).lines),
+    [20_000],
+  )
 })

@@ -349,3 +349,20 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines(
+  'a domain that stops serving production before its turn fails, for whatever reason, and is not assigned',
+  async (world) => {
+    const web = await openHundred(world)
+    assert.equal((await web.promote(web.second)).status, 201)
+    const [a, b, c] = OTHERS
+    await tamper(world, 'project_domain', { redirect: 'l1.apps.example.net' }, { name: a! })
+    await tamper(world, 'project_domain', { git_branch: 'dev' }, { name: b! })
+    await tamper(world, 'project_domain', { project_id: await seedProject(world, 'other') }, { name: c! })
+    await web.sweep()
+    assert.deepEqual(counted(await walk(world, web.id, 'limit=100')), { completed: 97, failed: 3 })
+    const assigned = await readDomainAssignments(world)
+    for (const name of OTHERS) assert.notEqual(assigned[name], web.second, name)
+  },
+  SETTINGS,
+)
