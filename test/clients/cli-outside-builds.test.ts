@@ -105,7 +105,7 @@ function print({ folder, outcome }: Row): void {
   for (const { name, fault } of failed) console.log(`  ${name}: ${fault}`)
 }
 
-/** Deploys a folder and asks its probes. Returns the last lines of the CLI where it was not built. */
+/** Deploys a folder and asks its probes. Returns what the CLI said where it was not built. */
 async function deployAndAsk(t: TestContext, laptop: Laptop, from: string, name: string): Promise<Probed[] | string> {
   const folder = folderWith(t, {}, name)
   const { probes, settings } = prepareFolder(from, folder)
@@ -115,7 +115,7 @@ async function deployAndAsk(t: TestContext, laptop: Laptop, from: string, name: 
     linkFolder(folder, { projectId: body.id, orgId: body.accountId })
   }
   const deployed = await laptop.deploy(folder, '64.0.2', WORDS).catch((error) => {
-    if (error instanceof AssertionError) return error.message.trim().split('\n').slice(-8).join('\n')
+    if (error instanceof AssertionError) return reasonOf(error.message)
     throw error
   })
   if (typeof deployed === 'string') return deployed
@@ -123,6 +123,16 @@ async function deployAndAsk(t: TestContext, laptop: Laptop, from: string, name: 
   const get: Sent = { method: 'GET', headers: {}, body: '' }
   await eventually(async () => (await site.visit('/', get)).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
   return askProbes(name, probes, site)
+}
+
+/** The first lines from the one that names an error, without their times. */
+function reasonOf(said: string): string {
+  const lines = said.split('\n').map((line) => line.replace(/^\S+Z {2}/, ''))
+  const first = Math.max(
+    0,
+    lines.findIndex((line) => /\berr(?:or)?\b/i.test(line)),
+  )
+  return lines.slice(first, first + 12).join('\n')
 }
 
 function siteOf(laptop: Laptop, host: string): Deployed {
