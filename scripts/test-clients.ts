@@ -43,8 +43,8 @@ for (const client of CLIENTS)
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
 writeFileSync(ledger, '')
-/** For a test that hangs, not a promise. The static builds of the client's own repository take an hour. */
-const TIMEOUT_MS = process.env.BERTH_STATIC_FIXTURES === undefined ? 600_000 : 3 * 3_600_000
+/** For a test that hangs, not a promise. The builds of another project take hours. */
+const TIMEOUT_MS = process.env.BERTH_PACKAGE_FIXTURES === undefined ? 600_000 : 3 * 3_600_000
 const words = ['--test', '--test-global-setup=test/support/postgres.ts', `--test-timeout=${TIMEOUT_MS}`]
 const ran = spawnSync(process.execPath, [...words, ...files], {
   cwd: root,

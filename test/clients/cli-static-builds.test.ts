@@ -1,6 +1,6 @@
 /**
- * Static builds of another project: the folders `packages/static-build/test/fixtures` of a clone of vercel/vercel (Apache-2.0), which
- * BERTH_STATIC_FIXTURES names, are built by the newest CLI, deployed by it, and asked what their probes ask. They are not in this repository; without
+ * Static builds of another project: folders of `packages/static-build` of a clone of vercel/vercel (Apache-2.0), whose folder `packages`
+ * BERTH_PACKAGE_FIXTURES names, are built by the newest CLI, deployed by it, and asked what their probes ask. They are not in this repository; without
  * the folder the test is skipped. docs/testing.md.
  */
 import assert from 'node:assert/strict'
@@ -12,17 +12,20 @@ import { eventually } from '../support/eventually.ts'
 import { openWorld } from '../support/world.ts'
 import { openInstance, SETTINGS } from '../support/worlds/sites-world.ts'
 import { openCli } from './cli-world.ts'
+import { linkFolder, prepareFolder } from './outside/folders.ts'
+import { askProbes, type Probed } from './outside/probes.ts'
 import { BUILT, FAILING_PROBES, NOT_BUILT } from './static-builds.ts'
-import { buildFolder, type Probed, prepareFolder, probeAll } from './static-folders.ts'
+import { buildFolder } from './static-folders.ts'
 
-const fixtures = process.env.BERTH_STATIC_FIXTURES ?? ''
+const packages = process.env.BERTH_PACKAGE_FIXTURES ?? ''
+const fixtures = join(packages, 'static-build', 'test', 'fixtures')
 const FEWEST_FOLDERS = 20
 const LEAST_SHARE = 0.95
 /** For one that hangs: a build takes up to some minutes, and they run one after another. */
 const TIMEOUT_MS = 3 * 3_600_000
 const ADDRESS = /https:\/\/(site-[a-z0-9]{9}\.apps\.example\.net)/
 
-const skip = !existsSync(fixtures) && 'BERTH_STATIC_FIXTURES names no folder of static builds'
+const skip = !existsSync(packages) && 'BERTH_PACKAGE_FIXTURES names no folder of packages'
 
 test('static builds of another project are served as their probes expect', { skip, timeout: TIMEOUT_MS }, async (t) => {
   assert.deepEqual(readdirSync(fixtures).sort(), [...Object.keys(BUILT), ...Object.keys(NOT_BUILT)].sort())
@@ -54,15 +57,19 @@ async function openDeploying(t: TestContext) {
   const site = await openSitesServers(t).start(control.origin)
   return async (folder: string, framework: string | null): Promise<Probed[] | string> => {
     const settings = { framework, nodeVersion: '24.x', createdAt: 0, ...NO_SETTINGS }
-    const linked = { projectId: project.id, orgId: world.credentials.teamId, settings }
-    const probes = prepareFolder(join(fixtures, folder), at(folder), linked)
+    const { probes } = prepareFolder(join(fixtures, folder), at(folder))
+    linkFolder(at(folder), { projectId: project.id, orgId: world.credentials.teamId, settings })
     const failed = await buildFolder(at(folder), at('home'))
     if (failed !== undefined) return failed
     const said = await cli(['deploy', '--prebuilt', '--yes'], { folder })
     const host = ADDRESS.exec(said.out)?.[1]
     if (said.code !== 0 || host === undefined) return said.out + said.err
     await eventually(async () => (await site.visit(host)).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
-    return probeAll(folder, probes, (path, headers) => site.visit(host, path, headers))
+    return askProbes(folder, probes, {
+      host,
+      visit: (path, { method, headers }) => site.visit(host, path, headers, method),
+      log: async () => assert.fail('no probe of these folders reads the log'),
+    })
   }
 }
 
