@@ -14,7 +14,7 @@ export async function storageCard({ db, deps }: UserPageCtx, accountId: string):
 <dl class="facts"><dt>Deployment files</dt><dd>${bytes(files)} of ${bytes(deps.config.files.perAccount)}${about('Outputs, sources and uploads. Remove deployments to make room: files without one go within 9 days.')}</dd>
 <dt>Function logs</dt><dd>${bytes(logs)} of ${bytes(LOG_BUDGET.bytes)}${about('Of 3 days. The oldest lines go first.')}</dd>
 <dt>Data cache</dt><dd>At most ${bytes(DATA_BUDGET.ofAccount.bytes)}${about('On each sites server, for all projects. What was used longest ago goes first.')}</dd>
-<dt>Build caches</dt><dd>At most a quarter of the cache of each runner${about('They are no part of the deployment files. The oldest go first.')}</dd></dl></section>`
+<dt>Build caches</dt><dd>At most a quarter of the cache of each runner${about('They do not count as deployment files. The oldest go first.')}</dd></dl></section>`
 }
 
 function about(text: string): Html {

@@ -27,7 +27,7 @@ onBothEngines('deliveries name the account and the endpoint, and of a URL only t
 onBothEngines('the button that revokes a token names it, by its id where it has no name', async (world) => {
   const client = await openSignedInClient(world)
   const { userId } = world.credentials
-  const create = async (name?: string) =>
+  const create = async (name?: string): Promise<string> =>
     (await world.operator('POST', '/operator/v1/tokens', { userId, name })).body.id
   const [named, unnamed] = [await create('for CI'), await create()]
   const { text } = await client.get(`${ROOT}/tokens`)
@@ -35,8 +35,8 @@ onBothEngines('the button that revokes a token names it, by its id where it has 
     [named, 'for CI', 'for CI'],
     [unnamed, 'No name', unnamed],
   ] as const) {
-    const row = text.split('<tr>').find((one) => one.includes(`<code class="small">${id}</code>`))
-    assert.ok(row?.includes(`>${name}<br>`), row)
+    const row = text.split('<tr>').find((one) => one.includes(`<code class="small">${id}</code>`)) ?? ''
+    assert.ok(row.includes(`>${name}<br>`), row)
     assert.ok(row.includes(`aria-label="Revoke: ${label}"`), row)
   }
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { deploySite } from '../../support/sample-requests.ts'
+import { addRows } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const MIB = 1024 ** 2
@@ -33,18 +34,16 @@ onBothEngines(
   { BERTH_FILES_PER_ACCOUNT: '3GiB' },
 )
 
-async function addLogs({ deps }: World, deploymentId: string, sizes: readonly number[]): Promise<void> {
-  await deps.db.write(async (db) => {
-    const { account_id, project_id } = await db
-      .selectFrom('deployment')
-      .select(['account_id', 'project_id'])
-      .where('id', '=', deploymentId)
-      .executeTakeFirstOrThrow()
-    const row = { account_id, project_id, deployment_id: deploymentId, first_at: 1, last_at: 1, lines: 1, text: '' }
-    for (const bytes of sizes)
-      await db
-        .insertInto('runtime_log')
-        .values({ ...row, bytes })
-        .execute()
-  })
+async function addLogs(world: World, deploymentId: string, sizes: readonly number[]): Promise<void> {
+  const { account_id, project_id } = await world.deps.db.read
+    .selectFrom('deployment')
+    .select(['account_id', 'project_id'])
+    .where('id', '=', deploymentId)
+    .executeTakeFirstOrThrow()
+  const row = { account_id, project_id, deployment_id: deploymentId, first_at: 1, last_at: 1, lines: 1, text: '' }
+  await addRows(
+    world,
+    'runtime_log',
+    sizes.map((bytes) => ({ ...row, bytes })),
+  )
 }
