@@ -62,7 +62,7 @@ onBothEngines('the console links a deployment that it found', async (world) => {
   assert.match(
     page.text,
     new RegExp(
-      `<a href="/console/t/admin/projects/web/deployments/${id}">Add the \\w+ list</a> <span class="soft small">c0ffee1 · web-wish.example.net · in web<`,
+      `<a href="/console/t/admin/projects/web/deployments/${id}">Add the \\w+ list</a> <span class="soft small">c0ffee1 · web-\\w+\\.example\\.net · in web<`,
     ),
   )
 })
