@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { createMetrics } from '../../../src/metrics.ts'
 import type { ChangedTopics } from '../../../src/platform/db/change-feed.ts'
+import { openLive } from '../../../src/platform/live/live.ts'
 import { type Client, openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { openEventStream, type Stream, stampOf } from '../../support/clients/event-client.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -50,6 +52,40 @@ onBothEngines(
     // The list of projects shows how many variables they have.
     await told(list, 1)
     assert.deepEqual(list.told[0]!.data.changed, [`projects ${world.credentials.userId}`])
+  },
+)
+
+onBothEngines(
+  'a stream has a message every 25 s, so that no proxy closes it, and ends once it is older than 30 min',
+  async ({ deps, credentials: { userId } }, t) => {
+    let now = 0
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    t.mock.method(performance, 'now', () => now)
+    const live = openLive({ ...deps, metrics: createMetrics() })
+    const open = () => {
+      const heard: string[] = []
+      const page = { sessionHash: '', userId, accountId: userId, projectId: undefined }
+      const stream = live.open(page, live.stamp()).setEncoding('utf8')
+      stream.on('data', (text) => heard.push(text)).on('end', () => heard.push('end'))
+      return heard
+    }
+    const old = open()
+    now = 1
+    const later = open()
+    const heardAt = async (ms: number) => {
+      now = ms
+      t.mock.timers.tick(25_000)
+      await nextTurn()
+      return [old.splice(0), later.splice(0)]
+    }
+    const [beat, max] = [': here\n\n', 30 * 60_000]
+    await nextTurn()
+    assert.deepEqual([old.splice(0), later.splice(0)], [[beat], [beat]])
+    assert.deepEqual(await heardAt(max), [[beat], [beat]])
+    assert.deepEqual(await heardAt(max + 1), [['end'], [beat]])
+    assert.deepEqual(await heardAt(max + 2), [[], ['end']])
+    await live.close()
+    t.mock.reset()
   },
 )
 

@@ -54,6 +54,15 @@ test('a request names one host, by its header or by the whole URL that it asks f
   assert.match(refused, /x-vercel-error: BAD_REQUEST[\s\S]*The header Host should be the name of a site/)
 })
 
+test('of requests that are sent ahead, none is begun behind one without a Host', async (t) => {
+  const { raw, visit, site } = await openSite(t)
+  const heard = await raw(`GET /a.txt HTTP/1.1\r\n\r\nGET /behind HTTP/1.1\r\nHost: ${SITE}\r\n\r\n`)
+  assert.deepEqual(heard.match(/^HTTP\/1\.1 \d+/gm), ['HTTP/1.1 400'])
+  await visit(SITE, '/afterwards')
+  await eventually(() => site.logged().includes('"/afterwards"'))
+  assert.doesNotMatch(site.logged(), /"\/behind"/)
+})
+
 test('a status of a rule is answered without a body, and its connection goes on; redirects are asked for again', async (t) => {
   const routes = [
     { src: '/.*', headers: { 'access-control-allow-origin': '*' }, continue: true },
