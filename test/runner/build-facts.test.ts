@@ -1,13 +1,16 @@
-/** Pure parts of a build: paths, tools, project file, reasons. docs/runner.md. */
+/** Parts of a build: paths, files of the source, tools, project file, reasons. docs/runner.md. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { shippedFile } from '../../src/platform/base/shipped-files.ts'
 import { explainExit } from '../../src/runner/build/failure.ts'
 import { npmSettings } from '../../src/runner/build/npm-settings.ts'
 import { buildArguments, ignoredStepOf, projectFile } from '../../src/runner/build/project-file.ts'
-import { BadSource, resolveInside, staysInside } from '../../src/runner/build/workspace.ts'
+import { BadSource, placeSource, resolveInside, staysInside } from '../../src/runner/build/workspace.ts'
 import { chooseManagers, chooseNode, packageFacts, UNITS } from '../../src/runner/toolchain/units.ts'
-import { leaseOf } from './protocol-server.ts'
+import { leaseOf, sha256 } from './protocol-server.ts'
 
 test('a path names a place in its root, or is refused', () => {
   assert.equal(resolveInside('/w/source', 'a/b c'), '/w/source/a/b c')
@@ -34,6 +37,33 @@ test('a link may end within its root alone', () => {
     ['a/b', '..\0'],
   ] as const)
     assert.ok(!staysInside(path, target), target)
+})
+
+test('of a file that is longer than its size no more is read, and nothing stays', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-source-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { uid, gid } = statSync(folder)
+  let read = 0
+  async function* pieces(count: number) {
+    for (let at = 0; at < count; at++) {
+      read++
+      yield Buffer.from('four')
+    }
+  }
+  const place = (path: string, size: number, count: number, text: string) => {
+    const entry = { path, kind: 'file' as const, mode: 0o777, size, digest: sha256(text) }
+    return placeSource({ folder, owner: { uid, gid } }, [entry], 2 ** 20, (_, write) => write(pieces(count)))
+  }
+  await assert.rejects(place('a', 9, 50, 'four'.repeat(50)), {
+    message: 'A file of the source is longer than its 9 bytes.',
+    code: 'RUNNER_FAILED',
+  })
+  assert.equal(read, 3, 'eight bytes fit')
+  assert.deepEqual(readdirSync(folder), [])
+  await assert.rejects(place('b', 8, 2, 'foursome'), { message: /^The file b .* has other content/ })
+  await place('a', 8, 2, 'fourfour')
+  assert.equal(readFileSync(join(folder, 'a'), 'utf8'), 'fourfour')
+  assert.equal(statSync(join(folder, 'a')).mode & 0o777, 0o755)
 })
 
 test('a version that is as long as a book names none', () => {

@@ -10,14 +10,14 @@ import { openToolchain } from '../../src/runner/toolchain/toolchain.ts'
 import { AHEAD, UNITS } from '../../src/runner/toolchain/units.ts'
 
 /** A toolchain whose npm writes down how it was called, and installs nothing. */
-async function openWithNpm(t: TestContext, script: string) {
+async function openWithNpm(t: TestContext, script: string, warnings: string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-toolchain-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [bin, calls] = [join(folder, 'bin'), join(folder, 'calls')]
   mkdirSync(bin)
   writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$(nice) $*" >> ${calls}\n${script}\n`)
   chmodSync(join(bin, 'npm'), 0o755)
-  const log = pino({ level: 'silent' })
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const env = { PATH: `${bin}:${process.env.PATH}` }
   const toolchain = await openToolchain({ folder: join(folder, 'tools'), env, builder: DEFAULT_BUILDER, log })
   return { toolchain, calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
@@ -48,4 +48,31 @@ test('a runner that stops installs nothing more ahead', async (t) => {
   const { toolchain, calls } = await openWithNpm(t, 'mkdir node_modules')
   await toolchain.installAhead(AbortSignal.abort())
   assert.deepEqual(calls(), [])
+})
+
+/** What npm says of its registry, and what a build is given of it. */
+const REGISTRIES: [said: string, given: string | undefined, warns: boolean][] = [
+  ['echo https://npm.example/of/us/', 'https://npm.example/of/us/', false],
+  ['echo http://npm.example:4873', 'http://npm.example:4873/', false],
+  ['echo https://user:password@npm.example/', 'https://npm.example/', false],
+  ['echo file:///srv/npm', undefined, false],
+  ['echo ', undefined, false],
+  ['exit 1', undefined, true],
+]
+
+test('the registry of npm is asked for once, and given without credentials', async (t) => {
+  for (const [script, given, warns] of REGISTRIES) {
+    const warnings: string[] = []
+    const { toolchain, calls } = await openWithNpm(t, script, warnings)
+    assert.deepEqual(calls(), [], 'a runner that builds nothing does not ask')
+    const both = await Promise.all([toolchain.registry(), toolchain.registry()])
+    assert.deepEqual([...both, await toolchain.registry()], [given, given, given], script)
+    assert.equal(calls().length, 1, script)
+    assert.match(calls()[0]!, / config get registry$/)
+    assert.deepEqual(
+      warnings.map((line) => JSON.parse(line).msg),
+      warns ? ['cannot ask npm for its registry'] : [],
+      script,
+    )
+  }
 })

@@ -41,7 +41,7 @@ export function prerenderOf(config: Field, tree: Tree, directory: string, notice
       // The token triggers revalidation, so it must be unguessable: 128 bits.
       bypassToken: textOf(member(config, 'bypassToken'), {
         max: 256,
-        form: [/^.{32,}$/s, 'must have 32 characters or more.'],
+        form: [/.{32}/s, 'must have 32 characters or more.'],
       }),
       fallback: fallbackOf(config, tree, directory),
       allowQuery: textsOf(member(config, 'allowQuery'), 1000, NAMES),

@@ -162,7 +162,7 @@ function parseJson(bytes: Buffer): unknown {
     value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
     // The parser's own message quotes the body, which may contain a secret, so only the position is used.
-    const place = /at position \d+|line \d+ column \d+/.exec(String(error))?.[0]
+    const place = /at position \d+/.exec(String(error))?.[0]
     refuse('bad_request', `Invalid request: the body is not valid JSON${place ? ` (${place})` : ''}.`)
   }
   mustBeStorable(value)

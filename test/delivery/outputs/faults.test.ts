@@ -255,7 +255,7 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
     `${FUNCTIONS}/a.prerender-config.json: fallback must be a string or an object.`,
   ],
   [
-    { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{"expiration":1,"bypassToken":"short"}' },
+    { ...nodeFunction('a'), 'functions/a.prerender-config.json': `{"expiration":1,"bypassToken":"${'x'.repeat(31)}"}` },
     `${FUNCTIONS}/a.prerender-config.json: bypassToken must have 32 characters or more.`,
   ],
   [

@@ -1,11 +1,13 @@
 /** The bytes that wait for log drains are limited, for a drain and for an account. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBacklogBudget } from '../../../src/integrations/drains/budget.ts'
+import { sql } from 'kysely'
+import { createBacklogBudget, readBacklog } from '../../../src/integrations/drains/budget.ts'
+import { hearStatements } from '../../platform/db/statements.ts'
 import { seedProject } from '../../support/projects.ts'
 import { readQueuedMail } from '../../support/queued-mail.ts'
 import { deliver, deliveries, LOCAL, receiver } from '../../support/servers/receiver.ts'
-import { onBothEngines } from '../../support/world.ts'
+import { onBothEngines, openWorld } from '../../support/world.ts'
 
 const MIB = 1024 * 1024
 /** Lines of 960,000 bytes. */
@@ -80,4 +82,18 @@ test('the drains of an account share 64 MiB, and those that are full leave room 
   const alone = createBacklogBudget(new Map())
   assert.equal(alone('one', 16 * MIB), true)
   assert.equal(alone('one', 1), false)
+})
+
+test('the bytes that wait are added up from an index alone, without the lines [sqlite]', async (t) => {
+  const world = await openWorld('sqlite')
+  t.after(() => world.close())
+  const { deps } = world
+  const heard = hearStatements()
+  await readBacklog(deps.db.read, 'team_any').finally(heard.stop)
+  const statement = [...heard.said.keys()].find((text) => text.includes('sum(body_bytes)'))!
+  const { rows } = await sql.raw<{ detail: string }>(`explain query plan ${statement}`).execute(deps.db.read)
+  assert.deepEqual(
+    rows.map(({ detail }) => detail),
+    ['SEARCH delivery USING COVERING INDEX delivery_bytes (account_id=?)'],
+  )
 })

@@ -86,10 +86,16 @@ onBothEngines(
   async (world) => {
     const one = await seedIntegration(world)
     const other = await seedIntegration(world, { slug: 'other' })
-    const path = withQuery(`${APPS}/${one.id}/secrets/${other.secretId}`, `teamId=${world.credentials.teamId}`)
-    assert.deepEqual(said(await world.call.try('DELETE', path)), [404, 'not_found'])
+    const at = <const U extends string>(path: U) => withQuery(path, `teamId=${world.credentials.teamId}`)
+    const end = (id: string, secretId: string) => world.call.try('DELETE', at(`${APPS}/${id}/secrets/${secretId}`))
+    // With a second one, the rule of the last secret does not refuse it.
+    assert.equal((await world.call('POST', at(`${APPS}/${one.id}/secrets`))).status, 201)
+    assert.deepEqual(said(await end(one.id, other.secretId)), [404, 'not_found'])
+    assert.deepEqual(said(await end(other.id, other.secretId)), [409, 'conflict'], 'each counts its own')
     const rows = await world.deps.db.read.selectFrom('integration_secret').select('id').execute()
-    assert.equal(rows.length, 2)
+    assert.equal(rows.length, 3)
+    assert.equal((await end(one.id, one.secretId)).status, 204)
+    assert.deepEqual(said(await end(one.id, one.secretId)), [404, 'not_found'])
   },
 )
 

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { type Db, preparedQuery } from '../../../src/platform/db/db.ts'
 import { listenOnPostgres } from '../../../src/platform/db/postgres/listener.ts'
-import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
+import { openConnections, openPostgres } from '../../../src/platform/db/postgres/open.ts'
 import { eventually } from '../../support/eventually.ts'
 import { iterations } from '../../support/iterations.ts'
 import { openForgetfulRelay } from '../../support/stores/forgetful-relay.ts'
@@ -20,12 +21,45 @@ async function openBehind(t: TestContext, believedMs: number) {
   const relay = await openForgetfulRelay(new URL(await migratedDatabase()))
   const idle = { probeMs: 600_000, believedMs }
   const options = { preparedStatements: true, patience: Number(PATIENCE), idle }
-  const db = await openPostgres(relay.url, () => {}, undefined, options)
+  const [pooled, clients] = [new Set<pg.Client>(), recordClients(t)]
+  const db = await openPostgres(
+    relay.url,
+    () => {},
+    undefined,
+    options,
+    (...given) => {
+      const connections = openConnections(...given)
+      ;(connections.pool as pg.Pool).on('connect', (client) => pooled.add(client as pg.Client))
+      return connections
+    },
+  )
   t.after(async () => {
     await db.close()
     relay.close()
   })
-  return { relay, db }
+  /** How many connections this side closed: of the pool, and of the others. */
+  const closed = () => {
+    const gone = [...clients].filter(({ connection }) => connection.stream.destroyed)
+    return {
+      pooled: gone.filter((client) => pooled.has(client)).length,
+      shared: gone.filter((client) => !pooled.has(client)).length,
+    }
+  }
+  return { relay, db, closed }
+}
+
+/** Records the clients that connect while a test runs. */
+function recordClients(t: TestContext): ReadonlySet<pg.Client> {
+  const clients = new Set<pg.Client>()
+  const { connect } = pg.Client.prototype
+  pg.Client.prototype.connect = function (this: pg.Client, ...given: unknown[]) {
+    clients.add(this)
+    return (connect as (...given: unknown[]) => unknown).apply(this, given)
+  } as typeof connect
+  t.after(() => {
+    pg.Client.prototype.connect = connect
+  })
+  return clients
 }
 
 /** Reads in each way that there is: over shared connections, and over one of the pool. */
@@ -46,16 +80,18 @@ async function countWritten(db: Db): Promise<number> {
 }
 
 test('after a quiet while nothing is refused, though the network forgot every connection in silence [postgres]', async (t) => {
-  const { relay, db } = await openBehind(t, BELIEVED_MS)
+  const { relay, db, closed } = await openBehind(t, BELIEVED_MS)
   await Promise.all([...manyReads(db), write(db)])
   const times = iterations(6, 24)
   for (let round = 0; round < times; round++) {
     relay.forget('silence')
     // Nothing happens meanwhile: that is what makes the connections old.
     await sleep(BELIEVED_MS + 20)
-    const before = relay.opened()
+    const [before, closedBefore] = [relay.opened(), closed()]
     await Promise.all(round % 2 === 0 ? readBoth(db) : [...manyReads(db), write(db)])
     assert.ok(relay.opened() > before, 'by new connections')
+    for (const kind of ['pooled', 'shared'] as const)
+      assert.ok(closed()[kind] > closedBefore[kind], `an old one is closed, though its peer does not end it: ${kind}`)
   }
   // As often as it was written, and each once.
   assert.equal(await countWritten(db), 1 + times / 2)

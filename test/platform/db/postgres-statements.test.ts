@@ -162,3 +162,38 @@ test('reads go on over a new connection when the server ended those that were sh
   await eventually(async () => db.connections!().open === 0)
   assert.deepEqual(await readFact(db.read, { name: 'none' }), [])
 })
+
+const LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
+const readLimit = preparedQuery<{ name: string }, { ms: number }>((db, { name }) => ({
+  compile: () => sql<{ ms: number }>`select setting::int as ms from pg_settings where name = ${name}`.compile(db),
+}))
+
+/** The limits of a connection on the server, in milliseconds. */
+async function limitsOf(db: Queries): Promise<Record<string, number>> {
+  const limits: Record<string, number> = {}
+  for (const name of LIMITS) limits[name] = (await readLimit(db, { name }))[0]!.ms
+  return limits
+}
+
+test('a statement that a transaction may wait for ends before those of the transaction, and patience lengthens all [postgres]', async (t) => {
+  const [{ db }, patient] = [await openStore(t), await openStore(t, true, 3)]
+  const of = async (one: Db) => ({
+    apart: await limitsOf(one.autocommit!),
+    shared: await limitsOf(one.read),
+    transaction: await one.write(limitsOf),
+  })
+  const limits = await of(db)
+  assert.deepEqual(limits.shared, limits.transaction)
+  for (const [name, ms] of Object.entries(limits.transaction)) {
+    const apart = limits.apart[name]!
+    assert.ok(apart > 0 && (name.startsWith('idle') ? apart === ms : apart < ms), `${name}: ${apart} of ${ms} ms`)
+  }
+  for (const one of [limits.apart, limits.transaction]) assert.ok(one.lock_timeout! < one.statement_timeout!)
+  const longer = await of(patient.db)
+  for (const kind of ['apart', 'shared', 'transaction'] as const)
+    assert.deepEqual(
+      longer[kind],
+      Object.fromEntries(Object.entries(limits[kind]).map(([name, ms]) => [name, ms * 3])),
+      kind,
+    )
+})

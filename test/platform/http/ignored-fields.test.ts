@@ -1,5 +1,8 @@
 /** An unknown field of a change is dropped, as clients send more than they mean, and named in the response. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { mustBeDeclared, pickDeclared } from '../../../src/platform/http/validate.ts'
+import { Type } from '../../../src/platform/schema/builder.ts'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -41,3 +44,27 @@ onBothEngines(
     assert.equal(await made('/v1/log-drains', drain), 'projectId')
   },
 )
+
+test('a value has the fields of the variant of its type, wherever that is in a union', () => {
+  const one = Type.Object({ key: Type.String() })
+  const variants = [Type.Null(), Type.String(), one, Type.Array(one)]
+  for (const first of variants) {
+    const schema = Type.Object({ field: Type.Union([first, ...variants.filter((other) => other !== first)]) })
+    for (const [given, wanted, unknown] of [
+      [{ key: 'k', more: 1 }, { key: 'k' }, 'field.more'],
+      [[{ key: 'k' }, { key: 'l', more: 1 }], [{ key: 'k' }, { key: 'l' }], 'field.1.more'],
+    ] as const) {
+      const dropped: string[] = []
+      assert.deepEqual(pickDeclared(schema, { field: given }, dropped), { field: wanted })
+      assert.deepEqual(dropped, [unknown])
+      assert.throws(() => mustBeDeclared(schema, { field: given }, ''), {
+        message: `Invalid request: \`${unknown}\` is not an allowed field here. Allowed: key.`,
+      })
+      mustBeDeclared(schema, { field: wanted }, '')
+    }
+    for (const given of [null, 'text']) {
+      assert.deepEqual(pickDeclared(schema, { field: given }), { field: given })
+      mustBeDeclared(schema, { field: given }, '')
+    }
+  }
+})

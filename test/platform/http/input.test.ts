@@ -111,8 +111,12 @@ onBothEngines('a body that is not a JSON object is 400, and the sentence does no
       assert.equal(create.text.includes('hunter2'), false)
     }
   })
-  for (const body of invalid)
-    assert.match((await world.call.try('POST', '/v10/projects', body)).body.error.message, /UTF-8/)
+  const messageFor = async (body: string | Buffer) =>
+    (await world.call.try('POST', '/v10/projects', body)).body.error.message
+  for (const body of invalid) assert.match(await messageFor(body), /UTF-8/)
+  const broken = 'Invalid request: the body is not valid JSON'
+  assert.equal(await messageFor('{"name":"hunter2"'), `${broken} (at position 17).`)
+  assert.equal(await messageFor('{"name":hunter2}'), `${broken}.`, 'the parser quotes this one, without a position')
 })
 
 onBothEngines('a body of another content type is 415, one that is JSON by another name is read', async (world) => {

@@ -16,3 +16,20 @@ test('the masks of the largest values are built in short steps, and in turns the
     assert.deepEqual([inTurns.mask(text), inTurns.longest], [atOnce.mask(text), atOnce.longest])
   assert.equal((await createMasksInTurns(['short'])).mask('a short one'), 'a short one')
 })
+
+test('a text is cut before a value and never within one; behind the value that it begins with', () => {
+  const [value, text] = ['correct-horse', 'a correct-horse, then correct-horse b']
+  const { cutBefore } = createMasks([value])
+  const starts = [text.indexOf(value), text.lastIndexOf(value)]
+  const cuts = Array.from(text, (_, at) => cutBefore(text, at))
+  assert.deepEqual(
+    cuts,
+    cuts.map((_, at) => starts.find((start) => start < at && at < start + value.length) ?? at),
+  )
+  const beginning = text.slice(starts[0])
+  assert.deepEqual(
+    [0, 1, 12, 13, 14].map((at) => cutBefore(beginning, at)),
+    [0, 13, 13, 13, 14],
+  )
+  assert.equal(createMasks([]).cutBefore(text, 5), 5, 'without a value, wherever it is asked for')
+})

@@ -277,6 +277,29 @@ test('of what many sent ahead, an iteration begins one request', async (t) => {
   assert.deepEqual([handled, most], [lines * each, 1])
 })
 
+test('of a connection that waits for its turn, what arrives meanwhile begins nothing', async (t) => {
+  const { paths, begun, open } = await serve(t)
+  const { socket } = open()
+  socket.write(ask('/1') + ask('/2'))
+  await eventually(() => begun.length === 1)
+  const response = begun.shift()!
+  const server = response.req.socket
+  const seen = new Promise<string[]>((resolve) => {
+    response.once('close', () => {
+      server.emit('data', Buffer.from(ask('/3')))
+      resolve([...paths])
+    })
+  })
+  response.end('done')
+  assert.deepEqual(await seen, ['/1'])
+  for (const after of [2, 3]) {
+    await eventually(() => begun.length === 1)
+    assert.equal(paths.length, after)
+    begun.shift()!.end('done')
+  }
+  assert.deepEqual(paths, ['/1', '/2', '/3'])
+})
+
 test('of a body that is held nothing more is parsed, in whatever chunks it comes, and all of it once it is let go', async (t) => {
   let held: PacedRequest | undefined
   const { open } = await serve(t, async (request, response) => {

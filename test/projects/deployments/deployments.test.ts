@@ -141,7 +141,9 @@ onBothEngines(
   'a failed production deployment refuses new domains until one succeeds, and READY, ERROR and CANCELED are final',
   async (world) => {
     const web = await seedWebProject(world, [])
-    const add = () => world.call.try('POST', '/v10/projects/web/domains', { name: ONE })
+    const add = (name = ONE) => world.call.try('POST', '/v10/projects/web/domains', { name })
+    await web.deploy({ readyState: 'ERROR', target: 'preview' })
+    assert.equal((await add(TWO)).status, 200, 'a project without a production deployment')
     for (const readyState of ['ERROR', 'CANCELED']) {
       const id = await web.deploy({ readyState })
       assertRefused(await add(), 400, 'production_deployment_failed')
@@ -150,11 +152,19 @@ onBothEngines(
     }
     await web.deploy({ readyState: 'ERROR', target: 'preview' })
     await web.deploy({ readyState: 'BUILDING' })
+    const otherId = await seedProject(world, 'other')
+    await seedDeployment(world, otherId, { url: 'other.host.test', readyState: 'ERROR' })
     assert.equal((await add()).status, 200)
     const types = (await deploymentEvents(world))
       .map(({ type }) => type)
       .filter((type) => type !== 'deployment.created')
-    assert.deepEqual(types, ['deployment.error', 'deployment.canceled', 'deployment.error'])
+    assert.deepEqual(types, [
+      'deployment.error',
+      'deployment.error',
+      'deployment.canceled',
+      'deployment.error',
+      'deployment.error',
+    ])
   },
   SETTINGS,
 )

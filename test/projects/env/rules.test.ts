@@ -1,6 +1,18 @@
 /** What a variable may be, who may see and touch it, and what many callers at once leave behind. */
 
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Caller, Ctx } from '../../../src/context.ts'
+import type { Row } from '../../../src/platform/db/schema.ts'
+import type { Permission } from '../../../src/platform/permissions/roles.ts'
+import {
+  canDecrypt,
+  canReadValue,
+  canWriteVariable,
+  isReadable,
+  isVisible,
+  mustHaveWritePermission,
+} from '../../../src/projects/env/access.ts'
 import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
 import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
@@ -439,4 +451,56 @@ onBothEngines('variables of another account do not exist for the caller', async 
   }
   assert.deepEqual((await stranger.call('DELETE', URL, { ids: [id] })).body, { deleted: 0, ids: [] })
   assert.equal(await stored(world), 1)
+})
+
+const RIGHTS_OF_VARIABLES: Permission[] = ['env:write', 'env:write-all', 'env:production', 'env:decrypt', 'env:all']
+const USER = null
+const APP = 'icfg_one'
+
+/** Every caller, a user and an installation, with each set of rights, before each kind of variable. */
+function* callersAndVariables(): Generator<{
+  caller: Caller
+  row: Row<'env_var'>
+  has: (right: Permission) => boolean
+}> {
+  for (let set = 0; set < 2 ** RIGHTS_OF_VARIABLES.length; set++) {
+    const permissions = new Set(RIGHTS_OF_VARIABLES.filter((_, at) => (set & (2 ** at)) !== 0))
+    for (const installationId of [USER, APP])
+      for (const configuration_id of [USER, APP, 'icfg_other'])
+        for (const targets of ['', 'preview', 'preview,production'])
+          for (const type of ['plain', 'encrypted', 'system', 'sensitive'] as const)
+            yield {
+              caller: { permissions, installationId } as Partial<Caller> as Caller,
+              row: { configuration_id, targets, type } as Row<'env_var'>,
+              has: (right) => permissions.has(right),
+            }
+  }
+}
+
+function passes(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('of each variable a caller sees, reads and changes what its rights say, however it is asked', () => {
+  for (const { caller, row, has } of callersAndVariables()) {
+    const said = JSON.stringify([[...caller.permissions], caller.installationId, row])
+    const isOwn = row.configuration_id === caller.installationId
+    const isAllowedThere = !row.targets.includes('production') || has('env:production')
+    const changes = passes(() => mustHaveWritePermission(caller, row))
+    assert.equal(changes, isAllowedThere && (isOwn || has('env:write-all')), said)
+    assert.equal(canWriteVariable(caller, row), has('env:write') && changes, said)
+    assert.equal(isVisible(caller, row), isOwn || has('env:all'), said)
+    const decrypts = has('env:decrypt') && isAllowedThere
+    assert.equal(canDecrypt(caller, row.targets.split(',')), decrypts, said)
+    const ctx = { caller } as Ctx
+    const isOpen = row.type === 'plain' || row.type === 'system'
+    assert.equal(canReadValue(ctx, row, false), isOpen, said)
+    assert.equal(canReadValue(ctx, row, true), isOpen || (row.type === 'encrypted' && decrypts), said)
+    assert.equal(isReadable(caller, row), row.type !== 'system' && canReadValue(ctx, row, true), said)
+  }
 })

@@ -17,7 +17,8 @@ export type ForgetfulRelay = {
 export async function openForgetfulRelay(target: URL): Promise<ForgetfulRelay> {
   const pairs = new Set<{ client: Socket; upstream: Socket; forgotten: Forgetting | undefined }>()
   let opened = 0
-  const server = createServer((client) => {
+  // A peer that is gone does not end its side when the other ends.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     opened++
     const upstream = connect(Number(target.port), target.hostname)
     const pair = { client, upstream, forgotten: undefined as Forgetting | undefined }
@@ -25,6 +26,9 @@ export async function openForgetfulRelay(target: URL): Promise<ForgetfulRelay> {
     client.on('data', (data) => {
       if (pair.forgotten === 'reset') client.resetAndDestroy()
       else if (pair.forgotten === undefined) upstream.write(data)
+    })
+    client.on('end', () => {
+      if (pair.forgotten !== 'silence') client.end()
     })
     upstream.on('data', (data) => {
       if (pair.forgotten === undefined) client.write(data)
