@@ -11,12 +11,14 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
+import type { Project } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { apiCommand, shellCommand, TOKEN_HINT } from '../controls.ts'
 import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
+import { siteAddress } from './deployment/details.ts'
 import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
 type Page = { domains: ProjectDomain[]; pagination: { next: number | null } }
@@ -51,7 +53,7 @@ export const domainListScreens: readonly Screen[] = [
     path: DOMAINS_PATH,
     name: 'showDomains',
     query: ListQuery,
-    calls: ['getProjectDomains', 'getProjectCustomEnvironments'],
+    calls: ['getProjectDomains', 'getProjectCustomEnvironments', 'getProject'],
     run: showDomains,
   }),
   consoleScreen({
@@ -128,7 +130,7 @@ export function serves(domain: ProjectDomain, environments: CustomEnvironments):
   const { gitBranch, redirect, redirectStatusCode, customEnvironmentId } = domain
   if (redirect !== null) return html`redirects to ${redirect} <span class="soft">${redirectStatusCode ?? 307}</span>`
   if (gitBranch !== null) return html`<span class="badge">branch ${gitBranch}</span>`
-  if (customEnvironmentId === null) return html`<span class="badge">production</span>`
+  if (customEnvironmentId === null) return html`<span class="badge accent">Production</span>`
   const environment = environments.find(({ id }) => id === customEnvironmentId)
   return html`<span class="badge">${environment?.slug ?? customEnvironmentId}</span>`
 }
@@ -158,7 +160,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   return projectPage(ctx, account, project, 'domains', {
     title: 'Domains',
     body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
-${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(ctx, account, project, verified !== undefined || until !== undefined)}
+${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : await nothing(ctx, account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
   })
 }
@@ -181,10 +183,13 @@ function table(
   )
 }
 
-function nothing(ctx: ConsoleCtx, account: OwnAccount, project: string, isNarrowed: boolean): Html {
+/** Production is served at its generated address also without a domain of its own. */
+async function nothing(ctx: ConsoleCtx, account: OwnAccount, project: string, isNarrowed: boolean): Promise<Html> {
   if (isNarrowed) return html`<p class="card empty">No domains match this filter.</p>`
-  return html`<div class="card empty"><h2>No domains yet</h2>
-<p>Connect a domain. You verify ownership with a DNS record.</p>
+  const { targets } = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: project } })
+  const [platformHost] = targets.production?.automaticAliases ?? []
+  return html`<div class="card empty"><h2>No custom domains yet</h2>
+<p>${platformHost === undefined ? 'Connect a domain.' : html`Production is at <a class="any" href="${siteAddress(ctx, platformHost)}" rel="noreferrer">${platformHost}</a>. Connect a domain of your own too.`} You verify ownership with a DNS record.</p>
 <p class="soft small">From a terminal, with <code>vercel</code> after <code>npx berth link-cli</code>:</p>
 ${shellCommand(`vercel domains add example.com ${project}`)}
 ${TOKEN_HINT}

@@ -10,12 +10,18 @@ import {
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
+import { isStandard } from '../../projects/env/schema.ts'
 import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
-import { cardTitle, dangerCard } from '../controls.ts'
+import { cardTitle, dangerCard, sentenceCase } from '../controls.ts'
 import { checkboxField, copyable, dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
+
+/** Returns the name of an environment as a label: `Production`, and the slug of a custom one as it is. */
+export function environmentName(slug: string): string {
+  return isStandard(slug) ? sentenceCase(slug) : slug
+}
 
 export type CustomEnvironments = Static<typeof EnvironmentList>['environments']
 

@@ -23,7 +23,7 @@ onBothEngines(
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const name = `www.${freshApex()}`
-    assert.match((await client.get(PATH)).text, /No domains yet/)
+    assert.match((await client.get(PATH)).text, /No custom domains yet/)
     await client.get(`${PATH}/add`)
     const bad = await client.post(`${PATH}/add`, { name: 'not a domain' })
     assert.equal(bad.status, 400)
@@ -65,7 +65,7 @@ onBothEngines(
 
     const removed = await client.post(`${PATH}/${name}/remove`, { removeRedirects: 'on' })
     assert.deepEqual([removed.status, removed.location], [303, PATH], removed.text)
-    assert.match((await client.get(PATH)).text, /No domains yet/)
+    assert.match((await client.get(PATH)).text, /No custom domains yet/)
   },
   settings,
 )
@@ -262,4 +262,24 @@ onBothEngines(
     assert.match(silent.text, /Verify ownership/, 'the page with the record')
   },
   settings,
+)
+
+onBothEngines(
+  'a project without a domain of its own has its generated address, and the list of domains says so',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const files = [{ file: '.vercel/output/config.json', data: '{"version":3}' }]
+    await world.call('POST', '/v13/deployments', { name: 'web', target: 'production', files })
+    const { targets } = (await world.call('GET', '/v9/projects/web')).body
+    const [host] = targets.production?.automaticAliases ?? []
+    assert.ok(host, JSON.stringify(targets))
+    const { text } = await client.get(PATH)
+    assert.match(text, new RegExp(`<h2>No custom domains yet</h2>[^]*<a [^>]*href="https://${host}[^>]*>${host}</a>`))
+    await world.call('POST', '/v10/projects/web/domains', { name: 'web.apps.example.net' })
+    const list = (await client.get(PATH)).text
+    assert.doesNotMatch(list, /No custom domains/)
+    assert.match(list, /<span class="badge accent">Production<\/span>/)
+  },
+  { BERTH_PLATFORM_SUFFIX: 'apps.example.net' },
 )

@@ -6,7 +6,7 @@ import { type FieldOptions, field, PLAIN_TEXT } from '../../action.ts'
 import { type Choice, checkboxesField } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
 import { canInAccount, projectPath } from '../../frame.ts'
-import type { CustomEnvironments } from '../environments.ts'
+import { type CustomEnvironments, environmentName } from '../environments.ts'
 
 export const VARIABLES_PATH = '/console/t/:slug/projects/:name/variables'
 export const VARIABLE_PATH = `${VARIABLES_PATH}/:id`
@@ -24,6 +24,9 @@ export const READER_CHOICES: readonly Choice[] = [
   ['plain', 'Everyone in the project'],
 ]
 
+/** Its label, which is marked as on the pages of deployments. */
+const PRODUCTION = environmentName('production')
+
 type Placed = Pick<EnvVar, 'target' | 'customEnvironmentIds' | 'gitBranch'>
 
 /** Returns the path of the variables. */
@@ -34,7 +37,7 @@ export function listPath(account: Pick<OwnAccount, 'slug'>, project: string, sec
 /** Returns all environments of a project as choices: standard ones by name, custom ones by id. */
 export function environmentChoices(environments: CustomEnvironments): Choice[] {
   return [
-    ...TARGETS.map((one): Choice => [one, one]),
+    ...TARGETS.map((one): Choice => [one, environmentName(one)]),
     ...environments.map(({ id, slug }): Choice => [id, `${slug} (custom)`]),
   ]
 }
@@ -100,7 +103,7 @@ export function environmentsLabel(
   environments: CustomEnvironments,
 ): Html {
   const slugs = new Map(environments.map(({ id, slug }) => [id, slug]))
-  const words = [...target, ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
+  const words = [...target.map(environmentName), ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
   if (words.length === 0) return html`<span class="soft">No environment</span>`
-  return html`${words.map((word) => html`<span class="badge">${word}</span> `)}${gitBranch && html`<span class="badge">branch ${gitBranch}</span>`}`
+  return html`${words.map((word) => html`<span class="badge${word === PRODUCTION && ' accent'}">${word}</span> `)}${gitBranch && html`<span class="badge">branch ${gitBranch}</span>`}`
 }

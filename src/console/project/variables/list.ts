@@ -12,7 +12,7 @@ import type { FormError } from '../../form-error.ts'
 import { canInAccount, findAccountOfPath, projectPage } from '../../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
 import { relativeTime } from '../../time.ts'
-import { type CustomEnvironments, readCustomEnvironments } from '../environments.ts'
+import { type CustomEnvironments, environmentName, readCustomEnvironments } from '../environments.ts'
 import {
   canChangeVariable,
   canReadVariable,
@@ -104,7 +104,7 @@ function downloads(account: OwnAccount, path: string, environments: CustomEnviro
     (one) => one !== 'production' || canInAccount(account, 'env:production'),
   )
   return html`<details class="menu right" name="menu"><summary class="btn">Download .env</summary><div class="pop"><p>Values of</p>
-${names.map((one) => html`<a href="${path}/export?environment=${encodeURIComponent(one)}" data-turbo="false">${one}</a>`)}</div></details>`
+${names.map((one) => html`<a href="${path}/export?environment=${encodeURIComponent(one)}" data-turbo="false">${environmentName(one)}</a>`)}</div></details>`
 }
 
 type Around = { path: string; environments: CustomEnvironments; names: ReadonlyMap<string, string> }
