@@ -1,6 +1,16 @@
 /** Tools of builds are installed once, also ahead of the first build. docs/runner.md: Toolchain. */
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -10,13 +20,14 @@ import { openToolchain } from '../../src/runner/toolchain/toolchain.ts'
 import { AHEAD, UNITS } from '../../src/runner/toolchain/units.ts'
 
 /** A toolchain whose npm writes down how it was called, and installs nothing. */
-async function openWithNpm(t: TestContext, script: string) {
+async function openWithNpm(t: TestContext, script: string, beforehand: (tools: string) => void = () => {}) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-toolchain-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [bin, calls] = [join(folder, 'bin'), join(folder, 'calls')]
   mkdirSync(bin)
   writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$(nice) $*" >> ${calls}\n${script}\n`)
   chmodSync(join(bin, 'npm'), 0o755)
+  beforehand(join(folder, 'tools'))
   const log = pino({ level: 'silent' })
   const env = { PATH: `${bin}:${process.env.PATH}` }
   const toolchain = await openToolchain({ folder: join(folder, 'tools'), env, builder: DEFAULT_BUILDER, log })
@@ -48,4 +59,15 @@ test('a runner that stops installs nothing more ahead', async (t) => {
   const { toolchain, calls } = await openWithNpm(t, 'mkdir node_modules')
   await toolchain.installAhead(AbortSignal.abort())
   assert.deepEqual(calls(), [])
+})
+
+test('a start removes installations that a killed runner left, and neither tools nor those in progress', async (t) => {
+  const found = ['.new-node-22-old', '.new-node-22-running', 'node-22']
+  let tools = ''
+  await openWithNpm(t, 'mkdir node_modules', (folder) => {
+    tools = folder
+    for (const name of found) mkdirSync(join(folder, name), { recursive: true })
+    for (const name of ['.new-node-22-old', 'node-22']) utimesSync(join(folder, name), 1, 1)
+  })
+  assert.deepEqual(readdirSync(tools).sort(), ['.new-node-22-running', 'node-22'])
 })
