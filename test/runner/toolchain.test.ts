@@ -1,6 +1,16 @@
 /** Tools of builds are installed once, also ahead of the first build. docs/runner.md: Toolchain. */
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -10,13 +20,18 @@ import { openToolchain } from '../../src/runner/toolchain/toolchain.ts'
 import { AHEAD, UNITS } from '../../src/runner/toolchain/units.ts'
 
 /** A toolchain whose npm writes down how it was called, and installs nothing. */
-async function openWithNpm(t: TestContext, script: string, warnings: string[] = []) {
+async function openWithNpm(
+  t: TestContext,
+  script: string,
+  { warnings = [], beforehand = () => {} }: { warnings?: string[]; beforehand?: (tools: string) => void } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-toolchain-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [bin, calls] = [join(folder, 'bin'), join(folder, 'calls')]
   mkdirSync(bin)
   writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$(nice) $*" >> ${calls}\n${script}\n`)
   chmodSync(join(bin, 'npm'), 0o755)
+  beforehand(join(folder, 'tools'))
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const env = { PATH: `${bin}:${process.env.PATH}` }
   const toolchain = await openToolchain({ folder: join(folder, 'tools'), env, builder: DEFAULT_BUILDER, log })
@@ -63,7 +78,7 @@ const REGISTRIES: [said: string, given: string | undefined, warns: boolean][] = 
 test('the registry of npm is asked for once, and given without credentials', async (t) => {
   for (const [script, given, warns] of REGISTRIES) {
     const warnings: string[] = []
-    const { toolchain, calls } = await openWithNpm(t, script, warnings)
+    const { toolchain, calls } = await openWithNpm(t, script, { warnings })
     assert.deepEqual(calls(), [], 'a runner that builds nothing does not ask')
     const both = await Promise.all([toolchain.registry(), toolchain.registry()])
     assert.deepEqual([...both, await toolchain.registry()], [given, given, given], script)
@@ -75,4 +90,16 @@ test('the registry of npm is asked for once, and given without credentials', asy
       script,
     )
   }
+})
+
+test('a start removes installations that a killed runner left, and neither tools nor those in progress', async (t) => {
+  const found = ['.new-node-22-old', '.new-node-22-running', 'node-22']
+  let tools = ''
+  const beforehand = (folder: string) => {
+    tools = folder
+    for (const name of found) mkdirSync(join(folder, name), { recursive: true })
+    for (const name of ['.new-node-22-old', 'node-22']) utimesSync(join(folder, name), 1, 1)
+  }
+  await openWithNpm(t, 'mkdir node_modules', { beforehand })
+  assert.deepEqual(readdirSync(tools).sort(), ['.new-node-22-running', 'node-22'])
 })

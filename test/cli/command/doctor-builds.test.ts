@@ -1,6 +1,7 @@
 /** What `berth doctor` says of builds, and the one that it makes. docs/runner.md: Try a build. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../../../src/config.ts'
 import { LEASE_PATH, type Lease, leasePath } from '../../../src/delivery/protocol/runner-protocol.ts'
 import { recordRunner } from '../../../src/delivery/runners/registry.ts'
@@ -88,6 +89,8 @@ async function runOne(origin: string, outcome: 'succeeded' | 'failed'): Promise<
   const lease = (await answer.json()) as Lease
   const source = await (await ask(leasePath(lease, 'source'), 'GET', lease.token)).text()
   const entries = entriesOf(OUTPUT)
+  // Longer than doctor waits between two looks, so it sees that the build runs.
+  await sleep(1500)
   for (const { path, digest } of entries)
     await ask(leasePath(lease, `output/${digest}`), 'PUT', lease.token, OUTPUT[path]!)
   const report =
