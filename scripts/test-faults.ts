@@ -10,7 +10,7 @@ import { ENGINES, type Engine } from '../test/support/world.ts'
 
 /** After it no cycle begins but the first of a fault; so a run ends in 2 and 15 minutes. */
 const MAX_MS = { short: 100_000, full: 13 * 60_000 }
-const USAGE = `npm run test:faults -- [--short] [--only <fault>] [--engine sqlite|postgres]
+const USAGE = `npm run test:faults -- [--short] [--only <fault>] [--engine sqlite|postgres] [--minutes <number>]
   faults: ${FAULTS.map(({ name }) => name).join(' | ')}`
 
 type Row = { fault: Fault; engine: Engine; found: Found; skipped?: string }
@@ -41,14 +41,19 @@ process.stdout.write(show(rows))
 const broken = rows.filter(({ found }) => found.broken.length > 0)
 process.exit(broken.length > 0 || rows.length === 0 ? 1 : 0)
 
-function readOptions(): { short: boolean; only: string | undefined; engine: string | undefined } {
+type Options = { short: boolean; only: string | undefined; engine: string | undefined; maxMs: number }
+
+function readOptions(): Options {
+  const word = { type: 'string' } as const
   try {
     const { values } = parseArgs({
-      options: { short: { type: 'boolean' }, only: { type: 'string' }, engine: { type: 'string' } },
+      options: { short: { type: 'boolean' }, only: word, engine: word, minutes: word },
     })
+    const maxMs = values.minutes === undefined ? MAX_MS[values.short ? 'short' : 'full'] : 60_000 * +values.minutes
+    if (!(maxMs > 0)) throw new Error('--minutes must be a number above zero')
     if (values.only !== undefined && !FAULTS.some(({ name }) => name === values.only))
       throw new Error(`unknown fault "${values.only}"`)
-    return { short: values.short === true, only: values.only, engine: values.engine }
+    return { short: values.short === true, only: values.only, engine: values.engine, maxMs }
   } catch (error) {
     process.stderr.write(`test-faults: ${(error as Error).message}\n${USAGE}\n`)
     process.exit(64)
@@ -61,14 +66,15 @@ async function runAll(): Promise<Row[]> {
   if (options.engine !== 'sqlite') cleanups.push(await openFaultPostgres())
   const track = async (engine: Engine) => {
     const rows: Row[] = []
-    for (const fault of wanted) if (fault.engines.includes(engine)) rows.push(await runOne(fault, engine))
+    const own = wanted.filter((fault) => fault.engines.includes(engine))
+    for (const fault of own) rows.push(await runOne(fault, engine, fault === own.at(-1)))
     return rows
   }
   const engines = ENGINES.filter((engine) => options.engine === undefined || options.engine === engine)
   return (await Promise.all(engines.map(track))).flat()
 }
 
-async function runOne(fault: Fault, engine: Engine): Promise<Row> {
+async function runOne(fault: Fault, engine: Engine, isLast: boolean): Promise<Row> {
   // A run that starts now would not be cleaned up.
   if (interrupted) return new Promise(() => {})
   const found: Found = { cycles: 0, acknowledged: 0, lost: 0, halfDone: 0, recoveriesMs: [], broken: [], notes: [] }
@@ -85,7 +91,7 @@ async function runOne(fault: Fault, engine: Engine): Promise<Row> {
   cleanups.push(own)
   const now = performance.now()
   // A machine that is slow today does a part of everything rather than all of the first.
-  const until = now + (began + MAX_MS[options.short ? 'short' : 'full'] - now) / 2
+  const until = now + (began + options.maxMs - now) / (isLast ? 1 : 2)
   const run: Run = {
     engine,
     found,

@@ -16,10 +16,10 @@ import type { RunAs } from './run-as.ts'
 import { createRunDirectory, removeRunDirectory } from './run-directory.ts'
 import type { Sandbox } from './sandbox.ts'
 
-type Options = {
-  /** Tests leave something out of a layer. */
-  argumentsOf?: typeof bwrapArguments
-  rulesOf?: typeof networkRules
+/** Tests leave something out of a layer. */
+export type Layers = { argumentsOf?: typeof bwrapArguments; rulesOf?: typeof networkRules }
+
+type Options = Layers & {
   /** Which sandboxes with network enter, instead of one of their own. */
   namespace?: HeldNamespace
 }

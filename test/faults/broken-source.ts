@@ -1,9 +1,9 @@
-/** The service without a piece of its source, to show that a check finds that. No setting reaches this. */
+/** Berth without a piece of its source, to show that a check finds that. No setting reaches this. */
 import { registerHooks } from 'node:module'
 import { readConfig } from '../../src/config.ts'
 
-/** Starts the service with another piece in the place of one in a source, which must be there. `file`: from `src/`. */
-export async function startBroken(file: string, piece: string, other: string): Promise<void> {
+/** Puts another piece in the place of one in a source that is loaded from now on, which must be there. `file`: from `src/`. */
+export function breakSource(file: string, piece: string, other: string): void {
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context)
@@ -13,6 +13,11 @@ export async function startBroken(file: string, piece: string, other: string): P
       return { ...loaded, source: text.replaceAll(piece, other) }
     },
   })
+}
+
+/** Starts the service with another piece, as `breakSource` puts it. */
+export async function startBroken(file: string, piece: string, other: string): Promise<void> {
+  breakSource(file, piece, other)
   const { start } = await import('../../src/processes/start.ts')
   await start(readConfig(process.env), process.env)
 }

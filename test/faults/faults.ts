@@ -1,4 +1,5 @@
 /** TABLE what is done to the service: every fault, in the order in which they run. */
+import { builds } from './builds.ts'
 import { clock } from './clock.ts'
 import { collected, collectedUntouched } from './collected.ts'
 import { databaseCrash, databaseCut } from './database.ts'
@@ -6,6 +7,7 @@ import { deployCut, deployCutUnsynced } from './deploy-cut.ts'
 import { deploys } from './deploys.ts'
 import { diskFails, diskFull } from './disk-full.ts'
 import type { Fault } from './fault.ts'
+import { functionControls, functionKills, sandboxedKills } from './functions.ts'
 import { secondInstance, twoInstances } from './instances.ts'
 import { kill } from './kill.ts'
 import { migration } from './migration.ts'
@@ -32,4 +34,8 @@ export const FAULTS: readonly Fault[] = [
   stop,
   outside,
   clock,
+  functionKills,
+  functionControls,
+  sandboxedKills,
+  builds,
 ]

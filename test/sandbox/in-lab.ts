@@ -2,14 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { networkRules } from '../../src/sandbox/network/rules.ts'
 import { runInSandbox } from './sandbox-world.ts'
+import { withoutRules } from './without-rules.ts'
 
 const { script, policy, rules, afterStart, isHeld } = JSON.parse(process.argv[2]!)
-/** The sets remain, so that addresses can be added to them. */
-const withoutRules: typeof networkRules = (...words) =>
-  networkRules(...words)
-    .replace('policy drop', 'policy accept')
-    .replace(/^.* reject .*$/gm, '')
-    .replace(/^ +reject .*$/gm, '')
 
 if (afterStart !== undefined) setTimeout(() => spawnSync('sh', ['-c', afterStart], { stdio: 'ignore' }), 1000)
 const result = await runInSandbox(script, policy, { rulesOf: rules === 'none' ? withoutRules : networkRules, isHeld })

@@ -1,7 +1,8 @@
 /** Sandboxes that share a network namespace. docs/sandbox.md: A namespace for several sandboxes. */
-import { createBwrapSandbox } from '../bwrap-sandbox.ts'
-import { createSandbox, type SandboxKind } from '../create.ts'
+import { createBwrapSandbox, type Layers } from '../bwrap-sandbox.ts'
+import type { SandboxKind } from '../create.ts'
 import { type HeldNamespace, holdNamespace } from '../network/held-namespace.ts'
+import { createPlainSandbox } from '../plain-sandbox.ts'
 import type { Network } from '../policy.ts'
 import type { RunAs } from '../run-as.ts'
 import type { Sandbox } from '../sandbox.ts'
@@ -25,10 +26,13 @@ export async function openSandboxSpace(
   parent: string,
   runAs: RunAs,
   network: Network,
+  layers: Layers = {},
 ): Promise<SandboxSpace> {
-  if (kind === 'trusted' || network === 'none') return createSpace(() => createSandbox(kind, parent, runAs))
-  const namespace = await holdNamespace({ parent, runAs, network })
-  return createSpace(() => createBwrapSandbox(parent, runAs, { namespace }), namespace)
+  if (kind === 'trusted') return createSpace(() => createPlainSandbox(parent))
+  if (network === 'none') return createSpace(() => createBwrapSandbox(parent, runAs, layers))
+  const { rulesOf } = layers
+  const namespace = await holdNamespace({ parent, runAs, network, ...(rulesOf && { rulesOf }) })
+  return createSpace(() => createBwrapSandbox(parent, runAs, { ...layers, namespace }), namespace)
 }
 
 /** Creates a space of sandboxes that `create` makes. It ends with its namespace, where it has one. */

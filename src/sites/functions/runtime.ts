@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { launcherModules } from '../../platform/base/shipped-files.ts'
 import { createMasksInTurns } from '../../platform/secrets/masks.ts'
+import type { Layers } from '../../sandbox/bwrap-sandbox.ts'
 import type { SandboxKind } from '../../sandbox/create.ts'
 import { hostResolvers } from '../../sandbox/network/host-addresses.ts'
 import type { Network } from '../../sandbox/policy.ts'
@@ -33,7 +34,7 @@ import type { FunctionLine } from './log-lines.ts'
 import { createFunctionPace, type FunctionPace } from './pace/function-pace.ts'
 import { openProcesses, type WaitLimits } from './processes.ts'
 
-/** `folder`: entered by the user of sandboxes. `node`: the program for a runtime such as `nodejs22.x`. */
+/** `folder`: entered by the user of sandboxes. `node`: the program for a runtime such as `nodejs22.x`. `layers`: tests leave something out. */
 export type FunctionOptions = {
   kind: SandboxKind
   folder: string
@@ -43,6 +44,7 @@ export type FunctionOptions = {
   node(runtime: string): Promise<NodeProgram>
   limits?: Partial<WaitLimits>
   pace?: FunctionPace
+  layers?: Layers
 }
 
 type Sources = {
@@ -71,9 +73,9 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
   const { log, cache } = sources
   const { runs, sockets } = await openFolders(options.folder)
   const own = await createRunDirectory(runs)
-  const { runAs, network, pace = createFunctionPace() } = options
+  const { kind, runAs, network, layers, pace = createFunctionPace() } = options
   const launcher = await placeLauncher(join(own, 'launcher'))
-  const spaces = openSpaces(() => openSandboxSpace(options.kind, runs, runAs, network))
+  const spaces = openSpaces(() => openSandboxSpace(kind, runs, runAs, network, layers))
   const createSandbox = (spec: FunctionSpec) => spaces.createSandbox(spaceOf(spec, hostResolvers()))
   const means = { createSandbox, runAs, network, sockets, launcher, serveData: sources.data.serve, pace }
   const code = openFunctionCode(cache, await createReadableDirectory(join(own, 'code')))

@@ -1,0 +1,151 @@
+/** Attacks from inside a deployed function, each with a control: without the layer that stops it, it succeeds. docs/sandbox.md; docs/functions.md. */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { INOTIFY_INSTANCES } from '../../../src/sandbox/init-script.ts'
+import { ATTACKS, type Attack } from '../../sandbox/attack-table.ts'
+import { labSkipReason, openLab } from '../../sandbox/lab.ts'
+import { ADDRESSES, probe, type Reach, readProbe } from '../../sandbox/lab-addresses.ts'
+import { RUN_AS } from '../../sandbox/run-as.ts'
+import { type Change, sandboxSkipReason, without } from '../../sandbox/sandbox-world.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
+import { functionOf, showFunctions } from './function-site.ts'
+import { RUN, runInside, sandboxedWith } from './run-inside.ts'
+
+const PYTHON = '/usr/bin/python3'
+const skip =
+  sandboxSkipReason() ||
+  (canRun(PYTHON, '--version') ? false : skipReason('python3', 'python3', 'attacks in functions'))
+
+const FILE = '/var/task/index.mjs'
+
+/** Its code can be written: the mount, and the mode of the copy. */
+const WRITABLE: Change = ({ options, command }) => {
+  const changed = options.map((word, at) => {
+    if (word !== '--ro-bind' || options[at + 2] !== '/var/task') return word
+    const folder = options[at + 1]!
+    chmodSync(folder, 0o777)
+    for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666)
+    return '--bind'
+  })
+  return { options: changed, command }
+}
+
+/** TABLE what a function may try with its code, which functions of the deployment share. */
+const ON_CODE: readonly Attack[] = [
+  {
+    what: 'changes its code',
+    script: `echo '//' >> ${FILE} && echo changed`,
+    stopped: /Permission denied|Read-only file system/,
+    control: WRITABLE,
+    succeeds: /^changed$/m,
+  },
+  {
+    what: 'gets a hard link to its code',
+    script: `for to in /tmp/mine /var/task/mine; do ln ${FILE} $to && echo linked; done`,
+    stopped: /Invalid cross-device link[\s\S]*(Read-only file system|Operation not permitted)/,
+    control: WRITABLE,
+    succeeds: /^linked$/m,
+  },
+  {
+    what: 'plants a socket where the host looks names up',
+    script: `${PYTHON} -c "import socket; socket.socket(socket.AF_UNIX).bind('/var/task/planted'); print('planted')"`,
+    stopped: /Read-only file system/,
+    control: WRITABLE,
+    succeeds: /^planted$/m,
+  },
+]
+
+async function attack(t: TestContext, script: string, change?: Change): Promise<string> {
+  const { visit } = await showFunctions(t, functionOf('api/run', RUN), { own: sandboxedWith(change) })
+  return runInside(visit, script)
+}
+
+for (const { what, script, stopped, control, succeeds } of [...ATTACKS, ...ON_CODE])
+  test(`no function ${what}`, { skip, timeout: 300_000 }, async (t) => {
+    assert.match(await attack(t, script), stopped)
+    assert.match(await attack(t, script, control), succeeds, 'the control')
+  })
+
+test('no function reaches a service of the host, neither by its address nor by an abstract socket', {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  let reached = 0
+  const answer = () => createServer((socket) => socket.end(String(++reached)))
+  const [server, abstract] = [answer(), answer()]
+  const name = `berth-test-function-${process.pid}`
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => abstract.listen(`\0${name}`, resolve))
+  t.after(() => server.close())
+  t.after(() => abstract.close())
+  const { port } = server.address() as { port: number }
+  const script = connecting(`(socket.AF_INET, ('127.0.0.1', ${port})), (socket.AF_UNIX, chr(0) + '${name}')`)
+  assert.equal(await attack(t, script), 'ConnectionRefusedError\nConnectionRefusedError\n')
+  assert.equal(reached, 0)
+  assert.equal(await attack(t, script, without(['--unshare-net'])), 'reached\nreached\n', 'the control')
+})
+
+/** Prints for each address whether something answers. */
+function connecting(addresses: string): string {
+  return `${PYTHON} -c "
+import socket
+for family, address in (${addresses}):
+  s = socket.socket(family)
+  s.settimeout(5)
+  try:
+    s.connect(address)
+    s.recv(1)
+    print('reached')
+  except OSError as error: print(type(error).__name__)"`
+}
+
+test('no function uses up what the kernel counts for the user of all functions', {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  const count = `import ctypes
+held = 0
+while held < 1000 and ctypes.CDLL(None).inotify_init() >= 0: held += 1
+print(held, flush=True)`
+  const { visit } = await showFunctions(
+    t,
+    { ...functionOf('api/run', RUN), ...functionOf('api/other', RUN) },
+    { own: sandboxedWith() },
+  )
+  const held = Number(await runInside(visit, `${PYTHON} -c "${count}\nimport time; time.sleep(60)" & sleep 2`))
+  assert.ok(held > 0 && held <= INOTIFY_INSTANCES, `one holds ${held}`)
+  const other = Number(await runInside(visit, `${PYTHON} -c "${count}"`, '/api/other'))
+  assert.ok(other > 0 && other <= INOTIFY_INSTANCES, `the other gets ${other}`)
+  const outside = spawnSync(PYTHON, ['-c', count], { encoding: 'utf8', cwd: '/', ...RUN_AS })
+  assert.ok(Number(outside.stdout) > INOTIFY_INSTANCES, 'the control: the user has more')
+})
+
+test('a function with network reaches public addresses and DNS, and nothing of the host or of a private network', {
+  skip: labSkipReason(),
+  timeout: 600_000,
+}, async (t) => {
+  const lab = await openLab(t)
+  const linkLocal = /fe80[\w:]+/.exec(lab.onHost('ip -6 addr show dev h0 scope link'))?.[0]
+  const script = probe(ADDRESSES.map(([, address, port]) => [address.replace('LINK_LOCAL', `${linkLocal}%h0`), port]))
+  const reachedBy = (...who: Reach[]) => ADDRESSES.filter(([, , , reach]) => who.includes(reach)).map(([what]) => what)
+  const inFunction = async (rules: 'all' | 'none') => {
+    const [program, ...words] = lab.words(process.execPath, join(import.meta.dirname, 'in-lab.ts'), 'probe', rules)
+    const child = spawn(program!, words, { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end(script)
+    const said = await text(child.stdout)
+    return { ...readProbe(said), said }
+  }
+  const open = await inFunction('none')
+  assert.deepEqual(open.tcp, reachedBy('sandboxed', 'without rules'), `the control without rules: ${open.said}`)
+  assert.equal(open.icmp, 'reached', 'the control without rules')
+  assert.notDeepEqual(lab.arrived(), [])
+  const kept = await inFunction('all')
+  assert.deepEqual([kept.tcp, kept.udp], [reachedBy('sandboxed'), reachedBy('sandboxed')], kept.said)
+  assert.deepEqual([kept.icmp, kept.abstract], ['refused', 'refused'])
+  assert.deepEqual(lab.arrived(), [], 'the services of the host see nothing')
+})
