@@ -177,7 +177,8 @@ function renderHistogram(name: string, labels: string, { bounds, counts, sum }: 
 
 function renderLabels(names: readonly string[], values: string[]): string {
   if (names.length !== values.length) throw new Error(`the labels are ${names.join(', ')}`)
-  const escaped = (value: string) => value.replaceAll(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))
+  const escaped = (value: string) =>
+    value.replaceAll(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`))
   return names.map((name, at) => `${name}="${escaped(values[at]!)}"`).join(',')
 }
 

@@ -49,8 +49,8 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
 }
 
 /** Throws a TypeError that names an unknown or invalid option: a misspelled one would otherwise be ignored. */
-function mustBeOptions<T extends object>(of: string, rules: Rules<T>, given: T): void {
-  for (const [name, value] of Object.entries(given)) {
+function mustBeOptions<T extends object>(of: string, rules: Rules<T>, values: T): void {
+  for (const [name, value] of Object.entries(values)) {
     if (!Object.hasOwn(rules, name))
       throw new TypeError(`${of} has no option "${name}"; it has ${Object.keys(rules).join(', ')}`)
     const [words, holds] = rules[name as keyof T]

@@ -109,7 +109,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     savesForm: true,
     calls: [calls, ...renderCalls],
     run: async (ctx, input) => {
-      const asked = input as ScreenInput<unknown, Static<F>>
+      const submitted = input as ScreenInput<unknown, Static<F>>
       const place = within?.(input.params) ?? []
       try {
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
@@ -117,16 +117,16 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
         if (account) await mustBeShown(ctx, account, input)
         if (input.error) throw input.error
         if (account) await before?.(ctx, account, input.params)
-        const whole = spec.request(asked, ctx.now)
-        const body = changes ? await changesOf(spec, ctx, account, asked) : whole.body
+        const whole = spec.request(submitted, ctx.now)
+        const body = changes ? await changesOf(spec, ctx, account, submitted) : whole.body
         // Unchanged forms call no route, and the next page confirms no save.
         const isSame = changes !== undefined && body === undefined
         const answer = isSame
           ? (whole.body as A)
           : await ctx.callRoute<A>(calls, { ...(account && { account }), ...whole, body: bodyAt(place, body) })
-        const next = await spec.next(answer, asked, ctx)
+        const next = await spec.next(answer, submitted, ctx)
         if (typeof next !== 'string') return next
-        return { redirectTo: next, done: isSame ? undefined : doneMessage(name, { ...asked, answer }) }
+        return { redirectTo: next, done: isSame ? undefined : doneMessage(name, { ...submitted, answer }) }
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
         const formError = formErrorOf(withoutPlace(error, place), input.form, fieldNames)
@@ -141,11 +141,11 @@ async function changesOf<F extends TSchema, A>(
   { form, request, changes, present }: Action<F, A>,
   ctx: ConsoleCtx,
   account: OwnAccount | undefined,
-  asked: ScreenInput<unknown, Static<F>>,
+  submitted: ScreenInput<unknown, Static<F>>,
 ): Promise<unknown> {
-  const bodyOf = (fields: Static<F>) => request({ ...asked, form: fields }, ctx.now).body as object
-  const now = account && (await present?.(ctx, account, asked.params))
-  return changedBody(form!, asked.form, bodyOf, changes, now)
+  const bodyOf = (fields: Static<F>) => request({ ...submitted, form: fields }, ctx.now).body as object
+  const now = account && (await present?.(ctx, account, submitted.params))
+  return changedBody(form!, submitted.form, bodyOf, changes, now)
 }
 
 /** Errors that a form cannot correct. The first two redirect to sign-in and reauthentication. */
@@ -213,8 +213,8 @@ ${wrong && fieldErrorNotice(name, label, error)}</div>`
 
 /** Renders the error of a field, with its label in place of its name. */
 export function fieldErrorNotice(name: string, label: string, { message }: FormError): Html {
-  const said = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
-  return html`<p class="fault" id="${name}-fault">${icon('triangle-alert')}<span>${said}</span></p>`
+  const sentence = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
+  return html`<p class="fault" id="${name}-fault">${icon('triangle-alert')}<span>${sentence}</span></p>`
 }
 
 /** Attributes of inputs that take a name or path, which no browser may complete or correct. */

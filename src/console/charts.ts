@@ -23,7 +23,7 @@ export function columnChart(
 ): Html {
   if (columns.length === 0) return html`<p class="soft">No data yet.</p>`
   if (columns.length < FEWEST) return html`${columns.map((column) => sayColumn(column, kinds, tell))}`
-  const sumOf = ({ counts }: Column) => counts.reduce((sum, one) => sum + one, 0)
+  const sumOf = ({ counts }: Column) => counts.reduce((sum, count) => sum + count, 0)
   const highest = Math.max(1, ...columns.map(sumOf))
   const width = WIDTH / Math.max(columns.length, WIDEST)
   const begin = WIDTH - columns.length * width
@@ -59,8 +59,8 @@ function sayColumn(
   kinds: readonly ChartSeries[],
   tell: (count: number) => string,
 ): Html {
-  const said = kinds.flatMap(({ words }, at) => (counts[at]! > 0 ? [`${tell(counts[at]!)} ${words}`] : []))
-  return html`<p><span title="${title}">${name}</span>: ${said.join(', ') || 'nothing'}.</p>`
+  const listed = kinds.flatMap(({ words }, at) => (counts[at]! > 0 ? [`${tell(counts[at]!)} ${words}`] : []))
+  return html`<p><span title="${title}">${name}</span>: ${listed.join(', ') || 'nothing'}.</p>`
 }
 
 /** Axis labels: first, middle and last column. */
@@ -74,7 +74,7 @@ const [SPARK_WIDTH, SPARK_HEIGHT] = [120, 28]
 
 /** Renders a line without axes next to a number; undefined for values too few to draw. `words`: what it says, with its range. */
 export function sparkline(words: string, values: readonly number[]): Html | undefined {
-  if (values.filter((one) => one > 0).length < FEWEST) return undefined
+  if (values.filter((value) => value > 0).length < FEWEST) return undefined
   const highest = Math.max(...values)
   const points = values.map((value, at) => {
     const [x, y] = [(at / (values.length - 1)) * SPARK_WIDTH, (1 - value / highest) * (SPARK_HEIGHT - 2) + 1]

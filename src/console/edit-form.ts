@@ -65,8 +65,8 @@ export function changedBody<F extends TSchema, B extends object>(
   const changed = changedKeys(bodyOf(sent), bodyOf(shown), groups)
   if (changed === undefined) return undefined
   const [typed, before] = [sent, shown] as Record<string, unknown>[]
-  const kept = Object.entries(present).filter(([name]) => isDeepStrictEqual(typed![name], before![name]))
-  const whole = bodyOf({ ...typed, ...Object.fromEntries(kept) } as Static<F>) as Record<string, unknown>
+  const unchanged = Object.entries(present).filter(([name]) => isDeepStrictEqual(typed![name], before![name]))
+  const whole = bodyOf({ ...typed, ...Object.fromEntries(unchanged) } as Static<F>) as Record<string, unknown>
   return Object.fromEntries(Object.keys(changed).map((key) => [key, whole[key]])) as Partial<B>
 }
 
@@ -114,7 +114,7 @@ function inputValue(input: string): string | undefined {
 /** Without a selected option, browsers send the first. */
 function chosenOf(options: string): string | undefined {
   const [first, ...others] = [...options.matchAll(/<option\b([^>]*)>([^<]*)/g)]
-  const chosen = [first, ...others].find((one) => / selected(?=\s|$)/.test(one?.[1] ?? '')) ?? first
+  const chosen = [first, ...others].find((option) => / selected(?=\s|$)/.test(option?.[1] ?? '')) ?? first
   return chosen && (attributeOf(chosen[1]!, 'value') ?? unescapeText(chosen[2]!))
 }
 

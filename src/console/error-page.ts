@@ -74,7 +74,7 @@ async function findProjectName({ db }: UserPageCtx, account: OwnAccount, name: s
     .selectFrom('project')
     .select('name')
     .where('account_id', '=', account.id)
-    .where((one) => one.or([one('name', '=', name), one('id', '=', name)]))
+    .where((query) => query.or([query('name', '=', name), query('id', '=', name)]))
     .executeTakeFirst()
   return row?.name
 }

@@ -82,8 +82,8 @@ export function radios(
   const wrong = error?.field === name
   return html`<fieldset class="stack tight" id="${name}"${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
 ${choices.map(
-  ([one, words, hint]) =>
-    html`<label class="choice"><input type="radio" name="${name}" value="${one}" required${one === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
+  ([option, words, hint]) =>
+    html`<label class="choice"><input type="radio" name="${name}" value="${option}" required${option === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
 )}
 ${wrong && fieldErrorNotice(name, legend, error)}
 </fieldset>`
@@ -122,7 +122,7 @@ export function dataTable(
 ): Html {
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
   const shown = headers.filter((header) => header !== false)
-  return html`<div class="card"><table class="table fold" aria-label="${caption}"><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}${numbers.includes(one) && html` class="num"`}>${one}</th>`)}</tr></thead><tbody>
+  return html`<div class="card"><table class="table fold" aria-label="${caption}"><thead><tr>${shown.map((column) => html`<th scope="col"${column === 'Actions' && html` class="act"`}${numbers.includes(column) && html` class="num"`}>${column}</th>`)}</tr></thead><tbody>
 ${rows.map((row) => labelCells(row, shown))}
 </tbody></table></div>`
 }

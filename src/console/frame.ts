@@ -62,9 +62,9 @@ export function findAccountOfPath(ctx: UserPageCtx, { slug }: Record<string, str
 }
 
 /** Returns what a route answers; undefined for what is gone. */
-export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
+export async function unlessGone<A>(request: Promise<A>): Promise<A | undefined> {
   try {
-    return await asked
+    return await request
   } catch (error) {
     if (error instanceof Refusal && error.key === 'not_found') return undefined
     throw error
@@ -149,11 +149,11 @@ function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accoun
   const { account, project } = place !== undefined && 'account' in place ? place : {}
   return sideBar(ctx, {
     here: { name: hereIn(place), slug: account?.slug, personal: account?.kind === 'user' },
-    accounts: accounts.map((one) => ({
-      called: one.name ?? one.slug,
-      name: nameOf(one),
-      path: homePath(one),
-      current: one.id === account?.id,
+    accounts: accounts.map((each) => ({
+      called: each.name ?? each.slug,
+      name: nameOf(each),
+      path: homePath(each),
+      current: each.id === account?.id,
     })),
     project:
       account && project !== undefined
@@ -172,7 +172,7 @@ function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): H
   const words = table.find(([end]) => end === tab)?.[1]
   if (words === undefined || (within === undefined && title === words)) return undefined
   const way: Crumb[] = [[words, to(tab)], ...(within ?? [])]
-  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>${way.map(([one, path]) => html`<li><a href="${path}">${one}</a></li>`)}</ol></nav>
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>${way.map(([label, path]) => html`<li><a href="${path}">${label}</a></li>`)}</ol></nav>
 `
 }
 

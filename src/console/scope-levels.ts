@@ -28,7 +28,7 @@ export function levelFields(scopes: readonly string[]): Record<string, string> {
 }
 
 function levelOf(scopes: readonly string[], scope: string): string {
-  return scopes.find((one) => one.endsWith(`:${scope}`))?.split(':')[0] ?? ''
+  return scopes.find((level) => level.endsWith(`:${scope}`))?.split(':')[0] ?? ''
 }
 
 /** Renders all scopes with a level each: the submitted one, or that of `scopes`. `wordsOf`: the description of a scope. */

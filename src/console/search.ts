@@ -100,7 +100,7 @@ function searchForm(
   q: string,
   error: FormError | undefined,
 ): Html {
-  const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
+  const choices = accounts.map((account) => [account.slug, nameOf(account)] as const)
   return html`<form class="tools" action="/console/search" role="search" aria-label="Search an account">
 <div>${field('q', 'Name, key, email or commit', { value: q, type: 'search', error, attributes: html` placeholder="Name, key, email or commit"${q === '' && html` autofocus`} data-search${PLAIN_TEXT}` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
@@ -135,8 +135,8 @@ ${results.map((result) => html`<li><a href="${to(of.account, result)}">${result.
 /** Distinguishes results with the same name. */
 function aside({ name, title, commitSha, email, project }: SearchResult): Html | undefined {
   const other = title !== undefined && title !== name && name
-  const said = [commitSha?.slice(0, SHORT_SHA), other, email, project && `in ${project.name}`].filter(Boolean)
-  return said.length === 0 ? undefined : html` <span class="soft small">${said.join(' · ')}</span>`
+  const facts = [commitSha?.slice(0, SHORT_SHA), other, email, project && `in ${project.name}`].filter(Boolean)
+  return facts.length === 0 ? undefined : html` <span class="soft small">${facts.join(' · ')}</span>`
 }
 
 function listOf(kinds: readonly Kind[]): string {

@@ -67,7 +67,7 @@ function isOfTheWeb({ webApi, edge, middleware }: LauncherOptions): boolean {
 }
 
 function byWeb(handler: WebHandler, { middleware }: LauncherOptions): Handler {
-  const answering: WebHandler = middleware ? async (...given) => (await handler(...given)) ?? goOn() : handler
+  const answering: WebHandler = middleware ? async (...parameters) => (await handler(...parameters)) ?? goOn() : handler
   return (request, response) => answerByWeb(answering, request, response)
 }
 
@@ -82,7 +82,7 @@ function byMethod(exports: Exports): Handler {
     const { method = 'GET' } = request
     const handler = handlerOf(method) ?? (method === 'HEAD' ? handlerOf('GET') : undefined)
     if (handler !== undefined) return answerByWeb(handler, request, response)
-    const allow = METHODS.filter((one) => handlerOf(one) !== undefined).join(', ')
+    const allow = METHODS.filter((name) => handlerOf(name) !== undefined).join(', ')
     return response.writeHead(405, { allow }).end()
   }
 }
@@ -90,8 +90,8 @@ function byMethod(exports: Exports): Handler {
 function byNode(handler: Handler, helpers: boolean): Handler {
   return async (request, response) => {
     if (helpers) await addHelpers(request, response)
-    const given = await handler(request, response)
-    if (!response.headersSent && isResponse(given)) await sendWeb(given, request, response)
+    const answer = await handler(request, response)
+    if (!response.headersSent && isResponse(answer)) await sendWeb(answer, request, response)
   }
 }
 

@@ -67,8 +67,8 @@ function tryToListen(application: { listen(options: object): unknown }): void {
 
 /** The port of `listen(3000)`, `listen('3000')` and `listen({ port: 3000 })`. */
 function portIn(word: unknown): number {
-  const given = typeof word === 'object' && word !== null && 'port' in word ? word.port : word
-  return Number(given) || 3000
+  const port = typeof word === 'object' && word !== null && 'port' in word ? word.port : word
+  return Number(port) || 3000
 }
 
 /** Keeps the first server of HTTP that listens, in the place of listening: requests come over connections that the launcher dials. */

@@ -18,7 +18,7 @@ function mark(stream: NodeJS.WriteStream, name: string): Write {
   const write = stream.write.bind(stream) as Write
   let held = ''
   const marked = ((chunk: unknown, encoding?: unknown, done?: unknown) => {
-    const callback = [encoding, done].find((one) => typeof one === 'function') as (() => void) | undefined
+    const callback = [encoding, done].find((argument) => typeof argument === 'function') as (() => void) | undefined
     held += textOf(chunk, encoding)
     if (!held.endsWith('\n') && held.length < MAX_HELD) {
       callback?.()

@@ -137,9 +137,9 @@ function helpersOf(response: ServerResponse) {
     return json(body)
   }
   const sendTyped = (type: string, body: string | Uint8Array) => {
-    const given = response.getHeader('content-type') ?? type
-    const isText = typeof body === 'string' && typeof given === 'string'
-    if (!response.headersSent) response.setHeader('content-type', isText ? inUtf8(given) : given)
+    const stated = response.getHeader('content-type') ?? type
+    const isText = typeof body === 'string' && typeof stated === 'string'
+    if (!response.headersSent) response.setHeader('content-type', isText ? inUtf8(stated) : stated)
     return response.end(body)
   }
   const json = (body: unknown) => sendTyped('application/json', JSON.stringify(body) ?? '')
@@ -150,9 +150,9 @@ function helpersOf(response: ServerResponse) {
       response.statusCode = code
       return response
     },
-    redirect(statusOrUrl: number | string, given?: string) {
+    redirect(statusOrUrl: number | string, url?: string) {
       const isUrl = typeof statusOrUrl === 'string'
-      const location = isUrl ? statusOrUrl : given
+      const location = isUrl ? statusOrUrl : url
       if (location === undefined) throw new Error('redirect(status, url) needs a url')
       return response.writeHead(isUrl ? 307 : statusOrUrl, { location }).end()
     },

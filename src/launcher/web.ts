@@ -68,30 +68,30 @@ function webRequest(request: IncomingMessage, response: ServerResponse): Request
 }
 
 /** Sends a response of the web. Throws FunctionFault for anything else. */
-export async function sendWeb(given: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (!isResponse(given)) throw new FunctionFault('NO_RESPONSE')
-  response.statusCode = given.status
-  if (given.statusText) response.statusMessage = given.statusText
-  const left = leftOut(given, request)
-  for (const [name, value] of given.headers) {
+export async function sendWeb(answer: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (!isResponse(answer)) throw new FunctionFault('NO_RESPONSE')
+  response.statusCode = answer.status
+  if (answer.statusText) response.statusMessage = answer.statusText
+  const left = leftOut(answer, request)
+  for (const [name, value] of answer.headers) {
     if (left.has(name)) continue
     // Tags that were added before stay.
     if (name === CACHE_TAG_HEADER) response.appendHeader(name, value)
     else if (name !== 'set-cookie') response.setHeader(name, value)
   }
-  const cookies = left.has('set-cookie') ? [] : given.headers.getSetCookie()
+  const cookies = left.has('set-cookie') ? [] : answer.headers.getSetCookie()
   if (cookies.length > 0) response.setHeader('set-cookie', cookies)
-  if (given.body === null || request.method === 'HEAD') {
-    await given.body?.cancel()
+  if (answer.body === null || request.method === 'HEAD') {
+    await answer.body?.cancel()
     return void response.end()
   }
   response.flushHeaders()
-  await sendBody(given.body as unknown as ReadableStream, request, response)
+  await sendBody(answer.body as unknown as ReadableStream, request, response)
 }
 
 /** Headers that would be wrong here: those of another connection (RFC 9110 7.6.1), and those of a body that is not sent so. */
-function leftOut(given: Response, { method }: IncomingMessage): ReadonlySet<string> {
-  const { headers, status, body, url } = given
+function leftOut(answer: Response, { method }: IncomingMessage): ReadonlySet<string> {
+  const { headers, status, body, url } = answer
   const listed = (headers.get('connection') ?? '').toLowerCase().split(',')
   // A response of `fetch` has a URL, also one that was cloned.
   const isDecoded = body !== null && (decoded.has(body) || (Boolean(url) && isCoded(headers)))
@@ -130,8 +130,8 @@ function roomIn(response: ServerResponse): Promise<void> {
 }
 
 /** A framework may bring a class of its own. */
-export function isResponse(given: unknown): given is Response {
-  if (given instanceof Response) return true
-  const { status, headers, body } = (given ?? {}) as Partial<Response>
+export function isResponse(value: unknown): value is Response {
+  if (value instanceof Response) return true
+  const { status, headers, body } = (value ?? {}) as Partial<Response>
   return typeof status === 'number' && typeof headers?.getSetCookie === 'function' && body !== undefined
 }

@@ -151,8 +151,11 @@ export async function readDeploymentDomains(ctx: Pick<OperatorCtx, 'db'>, deploy
   // Clients show the first as the address of the deployment.
   const names = (is: (address_of: string | null) => boolean) =>
     rows.filter((row) => is(row.address_of)).map(({ name }) => name)
-  const given = [...names((of) => of === OF_PRODUCTION), ...names((of) => of?.startsWith(OF_BRANCH) ?? false)]
-  return { alias: [...names((of) => of === null), ...given], ...(given.length > 0 && { automaticAliases: given }) }
+  const assigned = [...names((of) => of === OF_PRODUCTION), ...names((of) => of?.startsWith(OF_BRANCH) ?? false)]
+  return {
+    alias: [...names((of) => of === null), ...assigned],
+    ...(assigned.length > 0 && { automaticAliases: assigned }),
+  }
 }
 
 async function lastRequest(

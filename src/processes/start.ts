@@ -40,7 +40,10 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   // Handles signals before the first wait, and before the service is visible.
   let opened: Service | undefined
   const beside: RunningProgram[] = []
-  endAtSignals(log, async () => void (await Promise.all([...beside.map((one) => one.stop()), opened?.close(GRACE_MS)])))
+  endAtSignals(
+    log,
+    async () => void (await Promise.all([...beside.map((service) => service.stop()), opened?.close(GRACE_MS)])),
+  )
   const waits = { seconds: config.startWaitSeconds, log }
   const service = await openService(config, log, onDiskError, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error

@@ -44,7 +44,8 @@ export const invitationScreens: readonly Screen[] = [
 async function showInvitations(ctx: UserPageCtx): Promise<View> {
   const received = await selectReceivedInvitations(ctx, ctx.user.userId).limit(MAX_SHOWN).execute()
   const rows = received.map(
-    (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${roleName(one.role)}</li>`,
+    (invitation) =>
+      html`<li><a href="/invitations/${invitation.id}">${nameOfTeam(invitation)}</a>, as ${roleName(invitation.role)}</li>`,
   )
   return {
     title: 'Invitations',

@@ -97,7 +97,7 @@ const ID_LENGTH = 16
 
 /** Ends the session of a user with this id. Refuses: not_found 404 (also for a session of another user). */
 export async function endOwnSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string, id: string): Promise<void> {
-  const session = (await listSessionsOf(ctx, userId)).find((one) => one.id === id)
+  const session = (await listSessionsOf(ctx, userId)).find((entry) => entry.id === id)
   if (session === undefined) refuse('not_found', 'Session not found. It may have ended.')
   await endSession(ctx, session.hash)
 }

@@ -165,8 +165,8 @@ async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPas
 
 /** Returns the page of the invitation that waits for the user; undefined for none and for several. */
 async function onlyInvitation(ctx: PageCtx, userId: string): Promise<string | undefined> {
-  const [one, another] = await selectReceivedInvitations(ctx, userId).limit(2).execute()
-  return one === undefined || another !== undefined ? undefined : `/invitations/${one.id}`
+  const [first, another] = await selectReceivedInvitations(ctx, userId).limit(2).execute()
+  return first === undefined || another !== undefined ? undefined : `/invitations/${first.id}`
 }
 
 async function passwordPage(ctx: PageCtx, { url }: { url: string }, user: Row<'account'>, fault?: string) {

@@ -52,8 +52,8 @@ async function showLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
 }
 
 async function useLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
-  const asked = await proofFirst(ctx, await findIdentityLink(ctx, query.link ?? ''), url)
-  if (asked !== undefined) return asked
+  const proof = await proofFirst(ctx, await findIdentityLink(ctx, query.link ?? ''), url)
+  if (proof !== undefined) return proof
   const { userId } = await redeemIdentityLink(ctx, query.link ?? '')
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   return { redirectTo: SINGLE_SIGN_ON, audit: { by, subjectId: userId } }

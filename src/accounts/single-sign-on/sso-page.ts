@@ -118,7 +118,7 @@ async function admit(ctx: PageCtx, _: CallbackInput, outcome: Outcome): Promise<
   const existing = await findByEmail(ctx, email)
   if (existing !== undefined) {
     await mailIdentityLink(ctx, existing, vouched)
-    return asked(ctx, email, existing.id)
+    return askOf(ctx, email, existing.id)
   }
   const userId = await createPerson(ctx, { ...vouched, email })
   await linkIdentity(ctx, userId, vouched)
@@ -176,7 +176,7 @@ ${providerButton(ctx, undefined)}
   }
 }
 
-function asked(ctx: PageCtx, email: string, subjectId: string): View {
+function askOf(ctx: PageCtx, email: string, subjectId: string): View {
   const { name } = ctx.deps.adapters.provider!
   return {
     title: 'Check your email',

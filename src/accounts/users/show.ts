@@ -61,8 +61,8 @@ export async function showTeamDetails(ctx: OperatorCtx, team: Row<'account'>): P
     projectCount,
     softBlocked: team.soft_blocked_at !== null,
     paymentMissing: team.payment_missing_at !== null,
-    members: members.map(({ placed_at, email, ...one }) => ({
-      ...one,
+    members: members.map(({ placed_at, email, ...rest }) => ({
+      ...rest,
       email: email ?? '',
       placed: placed_at !== null,
     })),

@@ -50,8 +50,9 @@ function placeOf({ name, arguments: takes = [], options = {} }: Command): Positi
     word: `--${name}`,
     description,
   }))
-  const offered = (one: Argument | Option) => ('suggestions' in one ? one.suggestions : one.oneOf) ?? []
-  const values = all.flatMap((one) => offered(one).map((word) => ({ word, description: one.description })))
+  const offered = (argument: Argument | Option) =>
+    ('suggestions' in argument ? argument.suggestions : argument.oneOf) ?? []
+  const values = all.flatMap((part) => offered(part).map((word) => ({ word, description: part.description })))
   return { words: name, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }
 }
 

@@ -20,6 +20,6 @@ export function oneLine(text: string): string {
 export function jsonText(data: unknown): string {
   return JSON.stringify(data, null, 2).replaceAll(
     CONTROLS,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

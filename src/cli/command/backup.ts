@@ -106,7 +106,7 @@ async function newestBackup(config: Config): Promise<Named> {
   const place = await openBackupDestination(config)
   const names = (await place.list(NEVER)).sort()
   // A name that a user chose says nothing of the time.
-  const name = names.filter((one) => NAMED_BY_TIME.test(one)).at(-1) ?? names.at(-1)
+  const name = names.filter((name) => NAMED_BY_TIME.test(name)).at(-1) ?? names.at(-1)
   if (name === undefined) throw new Error(`there is no backup in ${place.name}`)
   return { place, name }
 }

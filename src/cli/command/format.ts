@@ -42,7 +42,9 @@ function valueText(name: string, value: unknown): string {
   if (typeof value === 'number' && /At$/.test(name)) return new Date(Math.min(value, LAST_DATE_MS)).toISOString()
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value))
-    return value.map((one) => (isObject(one) ? String(one.id ?? JSON.stringify(one)) : String(one))).join(',') || '-'
+    return (
+      value.map((item) => (isObject(item) ? String(item.id ?? JSON.stringify(item)) : String(item))).join(',') || '-'
+    )
   return isObject(value) ? JSON.stringify(value) : String(value)
 }
 

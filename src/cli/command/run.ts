@@ -40,11 +40,15 @@ function helpWanted(tokens: readonly string[]): string | undefined {
   const asks = first === 'help' || tokens.includes('--help') || tokens.includes('-h')
   if (!asks) return undefined
   const named = tokens.filter((word) => word !== 'help' && !word.startsWith('-'))
-  const command = COMMANDS.filter((one) => one.name.split(' ').every((word, at) => named[at] === word)).at(-1)
+  const command = COMMANDS.filter((candidate) => candidate.name.split(' ').every((word, at) => named[at] === word)).at(
+    -1,
+  )
   if (command !== undefined) return helpOf(command)
   const group = groupOf(COMMANDS, named)
   if (group.length < named.length) findCommand(COMMANDS, named)
-  return helpOfMany(COMMANDS.filter((one) => `${one.name} `.startsWith(group.map((word) => `${word} `).join(''))))
+  return helpOfMany(
+    COMMANDS.filter((candidate) => `${candidate.name} `.startsWith(group.map((word) => `${word} `).join(''))),
+  )
 }
 
 async function runOne(

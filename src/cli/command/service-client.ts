@@ -75,8 +75,8 @@ export function servicePath(root: string, parts: readonly (string | undefined)[]
 
 /** Returns the query of a path, with `?`; empty where no value is given. */
 export function queryText(query: Record<string, string | number | undefined>): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  const present = Object.entries(query).filter(([, value]) => value !== undefined)
+  return present.length === 0 ? '' : `?${new URLSearchParams(present.map(([name, value]) => [name, String(value)]))}`
 }
 
 /** The time limit of the local service. */

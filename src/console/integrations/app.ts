@@ -104,23 +104,23 @@ function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
 
 async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const integration = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
   const found = await ctx.callRoute<Static<typeof InstallationsOf>>('getIntegrationInstallations', {
     account,
-    params: { id: one.id },
+    params: { id: integration.id },
     query: { limit: String(PAGE), until: query.until },
   })
   const isOwner = canInAccount(account, 'integration:write')
   return accountPage(ctx, account, 'apps', {
-    title: toSingleLine(one.name),
+    title: toSingleLine(integration.name),
     within: [],
-    body: html`<div class="head"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="btn" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
+    body: html`<div class="head"><h1>${toSingleLine(integration.name)}</h1>${isOwner && html`<a class="btn" href="${appPath(account, integration.id, 'change')}">Edit app</a>`}</div>
 ${formErrorNotice(error)}
-${factsOf(account, one, ctx.now)}
-${secretsOf(ctx, account, one, isOwner)}
+${factsOf(account, integration, ctx.now)}
+${secretsOf(ctx, account, integration, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
-${paginationLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
-${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installations.length > 0 || query.until !== undefined)}`,
+${paginationLinks(appPath(account, integration.id), { until: query.until }, found.pagination.next)}
+${isOwner && removal(ctx, appPath(account, integration.id, 'delete'), found.installations.length > 0 || query.until !== undefined)}`,
   })
 }
 
@@ -136,27 +136,27 @@ function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
   )
 }
 
-function factsOf(account: OwnAccount, one: Integration, now: number): Html {
+function factsOf(account: OwnAccount, integration: Integration, now: number): Html {
   return html`<section class="card in stack"><h2>App</h2><dl class="facts">
-<dt>Client ID</dt><dd>${copyable(one.clientId, 'client ID')}</dd>
-<dt>Install page</dt><dd><a href="${one.installUrl}">${one.installUrl}</a></dd>
-<dt>Redirect URL</dt><dd>${one.redirectUrl}</dd>
+<dt>Client ID</dt><dd>${copyable(integration.clientId, 'client ID')}</dd>
+<dt>Install page</dt><dd><a href="${integration.installUrl}">${integration.installUrl}</a></dd>
+<dt>Redirect URL</dt><dd>${integration.redirectUrl}</dd>
 <dt>Webhook</dt><dd>${
-    one.webhookId === null
+    integration.webhookId === null
       ? 'None'
-      : html`${one.webhookUrl} · <a href="${accountPath(account, `webhooks/${one.webhookId}`)}">Deliveries and test event</a>`
+      : html`${integration.webhookUrl} · <a href="${accountPath(account, `webhooks/${integration.webhookId}`)}">Deliveries and test event</a>`
   }</dd>
-<dt>Requested access</dt><dd>${one.scopes.length === 0 ? 'None' : one.scopes.map((scope) => html`<span class="badge">${scope}</span> `)}</dd>
-<dt>Changed</dt><dd>${relativeTime(one.updatedAt, now)}</dd>
+<dt>Requested access</dt><dd>${integration.scopes.length === 0 ? 'None' : integration.scopes.map((scope) => html`<span class="badge">${scope}</span> `)}</dd>
+<dt>Changed</dt><dd>${relativeTime(integration.updatedAt, now)}</dd>
 </dl></section>`
 }
 
-function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwner: boolean): Html {
+function secretsOf(ctx: ConsoleCtx, account: OwnAccount, integration: Integration, isOwner: boolean): Html {
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
-    html`<tr><td><code>${id}</code></td><td>${relativeTime(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
+    html`<tr><td><code>${id}</code></td><td>${relativeTime(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, integration.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
   return html`<section class="card in stack"><h2>Client secrets</h2>
-${dataTable('Client secrets', ['Secret', 'Created', isOwner && 'Actions'], one.secrets.map(row))}
-${isOwner && html`<p><a class="btn" href="${appPath(account, one.id, 'secrets')}">Replace secret</a></p>`}</section>`
+${dataTable('Client secrets', ['Secret', 'Created', isOwner && 'Actions'], integration.secrets.map(row))}
+${isOwner && html`<p><a class="btn" href="${appPath(account, integration.id, 'secrets')}">Replace secret</a></p>`}</section>`
 }
 
 function installationsOf(rows: Static<typeof InstallationsOf>['installations'], now: number): Html {
@@ -177,31 +177,31 @@ ${dataTable(
 
 async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const integration = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
   return accountPage(ctx, account, 'apps', {
-    title: `Edit ${toSingleLine(one.name)}`,
-    within: [[toSingleLine(one.name), appPath(account, one.id)]],
+    title: `Edit ${toSingleLine(integration.name)}`,
+    within: [[toSingleLine(integration.name), appPath(account, integration.id)]],
     body: html`<div class="head"><h1>Edit app</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
-${editFields(ctx, error, (error) => appFields(one, error))}
+${editFields(ctx, error, (error) => appFields(integration, error))}
 <p class="soft small">Additional access takes effect on an account after its owner confirms it.</p>
-<p class="line"><button class="btn primary">Save</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p>
+<p class="line"><button class="btn primary">Save</button><a class="btn" href="${appPath(account, integration.id)}">Cancel</a></p>
 </form>`,
   })
 }
 
 async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const integration = await ctx.callRoute<Integration>('getIntegration', { account, params: { id: params.id! } })
   return accountPage(ctx, account, 'apps', {
     title: 'Replace secret',
-    within: [[toSingleLine(one.name), appPath(account, one.id)]],
+    within: [[toSingleLine(integration.name), appPath(account, integration.id)]],
     body: html`<div class="head"><h1>Replace client secret</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
 <p>Create a second secret, configure your app with it, then revoke the first. Both work until you revoke one.</p>
-<p class="line"><button class="btn primary">Create second secret</button><a class="btn" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
+<p class="line"><button class="btn primary">Create second secret</button><a class="btn" href="${appPath(account, integration.id)}">Cancel</a></p></form>`,
   })
 }
 

@@ -70,10 +70,10 @@ function nothing(): Html {
 <p class="soft small"><a href="/docs/createIntegration">Use the API instead</a></p></div>`
 }
 
-function card(account: OwnAccount, one: Integration, now: number): Html {
-  return html`<li class="card in stack"><h2><a href="${appPath(account, one.id)}">${toSingleLine(one.name)}</a></h2>
-<p><code>${one.slug}</code></p>
-<p class="soft small">${one.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${relativeTime(one.updatedAt, now)}</p></li>`
+function card(account: OwnAccount, integration: Integration, now: number): Html {
+  return html`<li class="card in stack"><h2><a href="${appPath(account, integration.id)}">${toSingleLine(integration.name)}</a></h2>
+<p><code>${integration.slug}</code></p>
+<p class="soft small">${integration.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${relativeTime(integration.updatedAt, now)}</p></li>`
 }
 
 async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {

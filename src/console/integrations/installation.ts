@@ -111,10 +111,10 @@ function nothing(): Html {
 <p class="soft">Install one from its developer's link.</p></div>`
 }
 
-function card(account: OwnAccount, one: Configuration, now: number): Html {
-  return html`<li class="card in stack"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${toSingleLine(one.integration.name)}</a></h2>
-<p>${stateOf(one)}</p>
-<p class="soft small">${projectsShown(one)} · installed ${relativeTime(one.createdAt, now)}</p></li>`
+function card(account: OwnAccount, configuration: Configuration, now: number): Html {
+  return html`<li class="card in stack"><h2 class="named">${logo(configuration, 24)}<a href="${onePath(account, configuration.id)}">${toSingleLine(configuration.integration.name)}</a></h2>
+<p>${stateOf(configuration)}</p>
+<p class="soft small">${projectsShown(configuration)} · installed ${relativeTime(configuration.createdAt, now)}</p></li>`
 }
 
 /** A list has no long selections. */
@@ -145,58 +145,58 @@ function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
 
 async function showOne(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof FromQuery>>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Configuration>('getConfiguration', { account, params: { id: params.id! } })
+  const configuration = await ctx.callRoute<Configuration>('getConfiguration', { account, params: { id: params.id! } })
   const { projects } = await ctx.callRoute<Static<typeof ProjectList>>('getProjects', {
     account,
     query: { limit: String(NAMED) },
   })
-  const name = toSingleLine(one.integration.name)
-  const path = onePath(account, one.id)
+  const name = toSingleLine(configuration.integration.name)
+  const path = onePath(account, configuration.id)
   return accountPage(ctx, account, 'integrations', {
     title: name,
     within: [],
-    images: originsOf([one]),
-    body: html`<div class="head"><h1 class="named">${logo(one, 32)}${name}</h1></div>
+    images: originsOf([configuration]),
+    body: html`<div class="head"><h1 class="named">${logo(configuration, 32)}${name}</h1></div>
 ${formErrorNotice(error)}
-${notices(account, one)}
+${notices(account, configuration)}
 <section class="card in stack"><h2>Installation</h2>
 <dl class="facts">
-<dt>State</dt><dd>${stateOf(one)}</dd>
-<dt>Installed</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>Changed</dt><dd>${relativeTime(one.updatedAt, ctx.now)}</dd>
-<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>State</dt><dd>${stateOf(configuration)}</dd>
+<dt>Installed</dt><dd>${relativeTime(configuration.createdAt, ctx.now)}</dd>
+<dt>Changed</dt><dd>${relativeTime(configuration.updatedAt, ctx.now)}</dd>
+<dt>ID</dt><dd>${copyable(configuration.id, 'id')}</dd>
 </dl></section>
-<section class="card in stack"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
-${projectsSection(ctx, account, one, { known: projects, from: Math.abs(Math.trunc(Number(query.from))) || 0 }, error)}
+<section class="card in stack"><h2>What it can do</h2>${listScopes(configuration.scopes)}</section>
+${projectsSection(ctx, account, configuration, { known: projects, from: Math.abs(Math.trunc(Number(query.from))) || 0 }, error)}
 ${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
   })
 }
 
-function notices(account: OwnAccount, one: Configuration): Html {
+function notices(account: OwnAccount, configuration: Configuration): Html {
   const pages = canInAccount(account, 'installation:grant')
   return html`${
-    one.disabledAt !== undefined &&
+    configuration.disabledAt !== undefined &&
     note(
       'bad',
       html`It is disabled and its requests fail, because its owner lost access. An owner of the team can become its owner.
-${pages && html`<a href="/integrations/installed/${one.id}/take-over">Become its owner</a>`}`,
+${pages && html`<a href="/integrations/installed/${configuration.id}/take-over">Become its owner</a>`}`,
     )
   }${
-    one.pendingScopes.length > 0 &&
-    note('info', html`It requests more access. <a href="/integrations/confirm/${one.id}">Review request</a>`)
+    configuration.pendingScopes.length > 0 &&
+    note('info', html`It requests more access. <a href="/integrations/confirm/${configuration.id}">Review request</a>`)
   }`
 }
 
 function projectsSection(
   ctx: ConsoleCtx,
   account: OwnAccount,
-  one: Configuration,
+  configuration: Configuration,
   { known, from }: { known: readonly Project[]; from: number },
   error: FormError | undefined,
 ): Html {
-  if (one.projects === undefined)
+  if (configuration.projects === undefined)
     return html`<section class="card in stack"><h2>Projects</h2><p>All projects, present and future.</p></section>`
-  const path = onePath(account, one.id)
+  const path = onePath(account, configuration.id)
   const grants = canInAccount(account, 'installation:grant')
   const row = (id: string) => {
     const called = known.find((project) => project.id === id)?.name ?? id
@@ -207,11 +207,11 @@ function projectsSection(
   }
   return html`<section class="card in stack"><h2>Projects</h2>
 ${
-  one.projects.length === 0
+  configuration.projects.length === 0
     ? html`<p>No projects.</p>`
-    : dataTable('Projects', ['Project', grants && 'Actions'], one.projects.slice(from, from + SHOWN).map(row))
+    : dataTable('Projects', ['Project', grants && 'Actions'], configuration.projects.slice(from, from + SHOWN).map(row))
 }
-${pageLinks(path, from, one.projects.length)}
+${pageLinks(path, from, configuration.projects.length)}
 ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}

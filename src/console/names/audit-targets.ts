@@ -19,7 +19,7 @@ export async function findAuditTargets(
   account: OwnAccount,
   some: readonly (string | null)[],
 ): Promise<ReadonlyMap<string, AuditTarget>> {
-  const ids = [...new Set(some.filter((one) => one !== null))]
+  const ids = [...new Set(some.filter((id) => id !== null))]
   const found = new Map(await findTargetsById(ctx, ids, account.id))
   if (ids.length === 0) return found
   if (account.kind === 'team') found.set(account.slug, { kind: 'team', name: account.slug })
@@ -54,7 +54,7 @@ export async function findTargetsById(
   some: readonly (string | null)[],
   accountId?: string,
 ): Promise<ReadonlyMap<string, AuditTarget>> {
-  const ids = [...new Set(some.filter((one) => one !== null))]
+  const ids = [...new Set(some.filter((id) => id !== null))]
   if (ids.length === 0) return new Map()
   const accounts = await db.selectFrom('account').select(['id', 'slug', 'kind']).where('id', 'in', ids).execute()
   let projects = db.selectFrom('project').select(['id', 'name']).where('id', 'in', ids)

@@ -16,5 +16,5 @@ const MESSAGES: readonly (readonly [sentence: RegExp, words: string])[] = [
 /** Returns a validation message in the words of the form; other messages unchanged. */
 export function userMessage(message: string): string {
   if (!message.startsWith('Invalid request: ')) return message
-  return MESSAGES.reduce((said, [sentence, words]) => said.replace(sentence, words), message)
+  return MESSAGES.reduce((text, [sentence, words]) => text.replace(sentence, words), message)
 }

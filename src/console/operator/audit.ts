@@ -48,9 +48,9 @@ export const auditScreens: readonly Screen[] = [
 
 /** Types by their sentences. `chosen`: one of an earlier version may have no sentence. */
 function typeChoices(chosen: string | undefined): Choice[] {
-  const known = Object.entries(AUDIT_MESSAGES).map(([type, sentence]) => [type, sentence.replace('%', '…')] as const)
-  const other = chosen && !Object.hasOwn(AUDIT_MESSAGES, chosen) ? [[chosen, chosen] as const] : []
-  return [['', 'Everything'], ...other, ...known.toSorted(([, one], [, next]) => one.localeCompare(next))]
+  const listed = Object.entries(AUDIT_MESSAGES).map(([type, sentence]) => [type, sentence.replace('%', '…')] as const)
+  const unlisted = chosen && !Object.hasOwn(AUDIT_MESSAGES, chosen) ? [[chosen, chosen] as const] : []
+  return [['', 'Everything'], ...unlisted, ...listed.toSorted(([, label], [, next]) => label.localeCompare(next))]
 }
 
 async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>): Promise<Page> {

@@ -96,9 +96,9 @@ ${dataTable(
   'Recorded backups',
   ['File', 'Place', 'Created by', 'Started', 'Size', 'Check', 'Actions'],
   known.map(
-    (one) =>
-      html`<tr><td><code class="small">${one.name}</code></td><td><code class="small">${one.place}</code></td><td>${one.madeBy}</td><td>${relativeTime(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${checkOf(one, ctx.now)}</td>
-<td class="act">${one.isHere && verify({ place: one.place, name: one.name }, 'Verify', `Verify ${one.name}`)}</td></tr>`,
+    (backup) =>
+      html`<tr><td><code class="small">${backup.name}</code></td><td><code class="small">${backup.place}</code></td><td>${backup.madeBy}</td><td>${relativeTime(backup.begunAt, ctx.now)}</td><td>${bytes(backup.bytes)}</td><td>${checkOf(backup, ctx.now)}</td>
+<td class="act">${backup.isHere && verify({ place: backup.place, name: backup.name }, 'Verify', `Verify ${backup.name}`)}</td></tr>`,
   ),
   { none: 'No backups found.' },
 )}`

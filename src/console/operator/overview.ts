@@ -79,7 +79,7 @@ function tiles({ users, teams, projects, store, deliveries }: Numbers, now: numb
   const sizes = store.map(({ bytes: size }) => size)
   const failed = deliveries.reduce((sum, hour) => sum + hour.failed, 0)
   const hourly = deliveriesByHour(deliveries, now)
-  const sent = hourly.reduce((sum, one) => sum + one, 0)
+  const sent = hourly.reduce((sum, count) => sum + count, 0)
   return html`<dl class="tiles">
 <div class="hit"><dt>Users</dt><dd class="big"><a class="to" href="${operatorPath('people')}">${among(users)}</a></dd></div>
 <div class="hit"><dt>Teams</dt><dd class="big"><a class="to" href="${operatorPath('teams')}">${among(teams)}</a></dd></div>

@@ -160,7 +160,7 @@ ${editFields(
   ctx,
   error,
   () => html`<div class="field"><label for="plan">Plan</label>
-<select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select></div>
+<select id="plan" name="plan">${PLANS.map((plan) => html`<option${plan === team.plan && html` selected`}>${plan}</option>`)}</select></div>
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> Blocked: nothing can be created</label>
 <label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>`,
 )}

@@ -228,8 +228,8 @@ function readUser(ctx: ConsoleCtx, userId: string): Promise<Static<typeof UserDe
 }
 
 /** Uses are stored with a delay, so the session user is shown as present. */
-function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof UserDetails>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
-  return one.id === ctx.user.userId ? html`now` : lastUsedLabel(one.lastSeenAt, one.createdAt, ctx.now)
+function lastSeen(ctx: ConsoleCtx, user: Pick<Static<typeof UserDetails>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
+  return user.id === ctx.user.userId ? html`now` : lastUsedLabel(user.lastSeenAt, user.createdAt, ctx.now)
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {

@@ -103,16 +103,16 @@ export async function readBuildLog(
   ctx: ConsoleCtx,
   account: OwnAccount,
   project: string,
-  one: Deployment,
+  deployment: Deployment,
 ): Promise<BuildLog | undefined> {
   const events = await ctx.callRoute<Static<typeof BuildEvents>>('getDeploymentEvents', {
     account,
-    params: { idOrUrl: one.id },
+    params: { idOrUrl: deployment.id },
     query: { direction: 'backward', limit: String(LINES) },
   })
   if (events.some(({ type }) => type === 'deployment-state')) return undefined
   const lines = newestLines(events.toReversed())
-  return { lines, card: logCard(one, lines, deploymentPath(account, project, one.id)) }
+  return { lines, card: logCard(deployment, lines, deploymentPath(account, project, deployment.id)) }
 }
 
 /** Returns the newest lines, as many as a page shows of a log. */
@@ -129,13 +129,17 @@ export function newestLines<L extends { text: string }>(lines: readonly L[]): re
 export type BuildTimes = { queued: number | undefined; ran: number | undefined }
 
 /** Reads the times of a build; of the last attempt where its runner was lost. Empty for a deployment that was not built here. */
-export async function readBuildTimes(ctx: ConsoleCtx, account: OwnAccount, one: Deployment): Promise<BuildTimes> {
+export async function readBuildTimes(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  deployment: Deployment,
+): Promise<BuildTimes> {
   const { builds } = await ctx.callRoute<Static<typeof Builds>>('listDeploymentBuilds', {
     account,
-    params: { id: one.id },
+    params: { id: deployment.id },
   })
   const [{ createdAt = 0, scheduledAt, readyStateAt = 0 } = {}] = builds
-  const endedAt = builds.length > 0 && !isRunning(one) ? readyStateAt : undefined
+  const endedAt = builds.length > 0 && !isRunning(deployment) ? readyStateAt : undefined
   const until = scheduledAt ?? endedAt
   return {
     queued: until === undefined ? undefined : until - createdAt,
@@ -144,8 +148,8 @@ export async function readBuildTimes(ctx: ConsoleCtx, account: OwnAccount, one: 
 }
 
 /** The lines stand in a frame that grows while the build runs. Searching, "Errors only" and "Follow" stand outside of it and stay. */
-function logCard(one: Deployment, lines: readonly Line[], path: string): Html {
-  const running = isRunning(one)
+function logCard(deployment: Deployment, lines: readonly Line[], path: string): Html {
+  const running = isRunning(deployment)
   const hidden = Number(lines[0]?.serial ?? 0)
   const errors = lines.filter(isError).length
   return html`<section class="card log" aria-labelledby="log"><header><h2 id="log">Build log</h2>
@@ -184,10 +188,15 @@ export function withoutStyles(text: string): string {
 }
 
 /** Renders Cancel while a build runs, and Redeploy once it has ended, which asks first for production. Undefined where the caller may not. */
-export function buildActions(ctx: ConsoleCtx, account: OwnAccount, project: string, one: Deployment): Html | undefined {
+export function buildActions(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: string,
+  deployment: Deployment,
+): Html | undefined {
   if (!canInAccount(account, 'project:write', 'deployment:write')) return undefined
-  const [verb, words] = isRunning(one) ? ['cancel', 'Cancel'] : ['redeploy', 'Redeploy']
-  if (verb === 'redeploy' && one.target === 'production')
-    return html`<a class="btn" href="${deploymentPath(account, project, one.id, verb)}">${icon('rotate-ccw')}${words}…</a>`
-  return html`<form method="post" action="${deploymentPath(account, project, one.id, verb)}">${csrfFields(ctx)}<button class="btn">${isRunning(one) ? icon('x') : icon('rotate-ccw')}${words}</button></form>`
+  const [verb, words] = isRunning(deployment) ? ['cancel', 'Cancel'] : ['redeploy', 'Redeploy']
+  if (verb === 'redeploy' && deployment.target === 'production')
+    return html`<a class="btn" href="${deploymentPath(account, project, deployment.id, verb)}">${icon('rotate-ccw')}${words}…</a>`
+  return html`<form method="post" action="${deploymentPath(account, project, deployment.id, verb)}">${csrfFields(ctx)}<button class="btn">${isRunning(deployment) ? icon('x') : icon('rotate-ccw')}${words}</button></form>`
 }

@@ -66,7 +66,7 @@ export const confirmScreens: readonly Screen[] = [
 
 async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move): Promise<Page> {
   const account = await findAccountOfPath(ctx, params)
-  const { project, one: to } = await readDeployment(ctx, account, params)
+  const { project, deployment: to } = await readDeployment(ctx, account, params)
   const live = project.targets?.production
   const from = live && live.id !== to.id ? await readLive(ctx, account, live.id) : undefined
   const domains = await productionDomains(ctx, account, project)
@@ -93,17 +93,17 @@ ${domainLines(domains, 'lines')}</div></div>`,
 /** A redeploy is a preview unless its target is said, so the form of a production deployment says it. */
 async function askRedeploy(ctx: ConsoleCtx, { params, url }: ScreenInput): Promise<Page> {
   const account = await findAccountOfPath(ctx, params)
-  const { project, one } = await readDeployment(ctx, account, params)
-  const isProduction = one.target === 'production'
+  const { project, deployment } = await readDeployment(ctx, account, params)
+  const isProduction = deployment.target === 'production'
   const title = isProduction ? 'Redeploy to production?' : 'Redeploy?'
-  const back = deploymentPath(account, project.name, one.id)
+  const back = deploymentPath(account, project.name, deployment.id)
   return projectPage(ctx, account, project.name, 'deployments', {
     title,
-    within: [[titleOf(one), back]],
+    within: [[titleOf(deployment), back]],
     body: sheet(ctx, {
       title,
       about: html`Deploys the same source again, with the settings and variables that the project has now.`,
-      moves: html`<div class="berths"><div>${mooring(one, 'Again', ctx.now)}</div></div>`,
+      moves: html`<div class="berths"><div>${mooring(deployment, 'Again', ctx.now)}</div></div>`,
       follows: html`${isProduction && html`<input type="hidden" name="target" value="production">`}${afterRedeploy(project, isProduction)}`,
       action: url,
       back,
@@ -203,13 +203,13 @@ type Moored = Pick<Deployment, 'meta' | 'url' | 'createdAt'> & { gitBranch?: str
 
 /** Renders a deployment, its author and its commit. `to`: its page. */
 export function mooring(
-  one: Moored,
+  deployment: Moored,
   label: string,
   now: number,
   { isLive = false, to }: { isLive?: boolean; to?: string } = {},
 ): Html {
-  const title = titleOf(one)
+  const title = titleOf(deployment)
   return html`<div class="moor"><span class="moor-ring">${isLive ? glyph('good', 'live') : glyph('idle')}</span><div><span class="small soft">${label}</span>
 <div class="medium any">${to === undefined ? title : html`<a href="${to}">${title}</a>`}</div>
-<div class="line tight small soft">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, now)}</div></div></div>`
+<div class="line tight small soft">${commitAuthor(deployment)}${commitRefs(deployment, deployment.gitBranch)}${relativeTime(deployment.createdAt, now)}</div></div></div>`
 }

@@ -93,7 +93,7 @@ ${
     ? deploymentRows(
         account,
         project,
-        deployments.map(({ uid, ...one }) => ({ ...one, id: uid })),
+        deployments.map(({ uid, ...rest }) => ({ ...rest, id: uid })),
         ctx.now,
       )
     : nothing(ctx, account, project, isNarrowed)
@@ -103,7 +103,7 @@ ${
 }
 
 function filters(path: string, { state: chosen, target, branch }: Filters): Html {
-  const states: Choice[] = [['', 'Any state'], ...READY_STATES.map((one): Choice => [one, STATE_LOOKS[one][1]])]
+  const states: Choice[] = [['', 'Any state'], ...READY_STATES.map((state): Choice => [state, STATE_LOOKS[state][1]])]
   const fields = html`<div>${select('state', 'State', states, { value: chosen })}</div>
 <div>${select('target', 'Environment', TARGETS, { value: target })}</div>
 <div><label for="branch">Branch</label>
@@ -124,30 +124,30 @@ export async function deploymentPage(
   filters: Static<typeof LogFilters> = {},
 ) {
   const account = await findAccountOfPath(ctx, params)
-  const { project, one } = await readDeployment(ctx, account, params)
+  const { project, deployment } = await readDeployment(ctx, account, params)
   const { aliases } = await ctx.callRoute<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
     account,
-    params: { id: one.id },
+    params: { id: deployment.id },
   })
-  const visitors = await visitorsOf(ctx, account, one.id)
-  const log = await readBuildLog(ctx, account, project.name, one)
-  const times = await readBuildTimes(ctx, account, one)
-  const path = deploymentPath(account, project.name, one.id)
-  const lines = await functionLog(ctx, account, one, path, filters)
-  const meta = Object.entries(one.meta)
+  const visitors = await visitorsOf(ctx, account, deployment.id)
+  const log = await readBuildLog(ctx, account, project.name, deployment)
+  const times = await readBuildTimes(ctx, account, deployment)
+  const path = deploymentPath(account, project.name, deployment.id)
+  const lines = await functionLog(ctx, account, deployment, path, filters)
+  const meta = Object.entries(deployment.meta)
   return projectPage(ctx, account, project.name, 'deployments', {
-    title: titleOf(one),
+    title: titleOf(deployment),
     within: [],
-    reload: isRunning(one) ? RELOAD_SECONDS : undefined,
-    body: html`<div class="head"><div class="grow"><h1>${titleOf(one)}${deploymentState(project, one)}</h1>
-<div class="sub line tight small">${commitAuthor(one)}${commitRefs(one, one.gitBranch)}${relativeTime(one.createdAt, ctx.now)}${buildDuration(one)}</div></div>
-<div class="line">${one.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(account, project, one)}</div></div>
+    reload: isRunning(deployment) ? RELOAD_SECONDS : undefined,
+    body: html`<div class="head"><div class="grow"><h1>${titleOf(deployment)}${deploymentState(project, deployment)}</h1>
+<div class="sub line tight small">${commitAuthor(deployment)}${commitRefs(deployment, deployment.gitBranch)}${relativeTime(deployment.createdAt, ctx.now)}${buildDuration(deployment)}</div></div>
+<div class="line">${deployment.readyState === 'READY' && html`<a class="btn" href="${siteAddress(ctx, deployment.url)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${log && buildActions(ctx, account, project.name, deployment)}${ways(account, project, deployment)}</div></div>
 ${formErrorNotice(error)}
-${failureNotice(one, log?.lines ?? [])}
-${detailsCard(ctx, account, project.name, one, visitors, times)}
+${failureNotice(deployment, log?.lines ?? [])}
+${detailsCard(ctx, account, project.name, deployment, visitors, times)}
 ${log?.card}
 ${lines}
-${aliasesCard(ctx, account, project, one, aliases)}
+${aliasesCard(ctx, account, project, deployment, aliases)}
 ${
   meta.length > 0 &&
   html`<h2>Build metadata</h2>${dataTable(
@@ -164,13 +164,13 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
 }
 
 /** Promotion actions. Buttons for actions that the route would refuse are hidden; a paused project serves no other deployment. */
-function ways(account: OwnAccount, project: Project, one: Deployment): Html | undefined {
-  if (one.readyState !== 'READY' || isLive(project, one)) return undefined
+function ways(account: OwnAccount, project: Project, deployment: Deployment): Html | undefined {
+  if (deployment.readyState !== 'READY' || isLive(project, deployment)) return undefined
   if (!canInAccount(account, 'project:write', 'deployment:write')) return undefined
   if (isInTransfer(project)) return undefined
   if (project.paused)
     return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`
   const link = (verb: string, words: string, look: string) =>
-    html`<a class="btn${look}" href="${deploymentPath(account, project.name, one.id, verb)}">${icon(verb === 'promote' ? 'circle-arrow-up' : 'undo-2')}${words}…</a>`
-  return html`${one.readySubstate === 'PROMOTED' && link('rollback', 'Roll back', '')}${link('promote', 'Promote', ' primary')}`
+    html`<a class="btn${look}" href="${deploymentPath(account, project.name, deployment.id, verb)}">${icon(verb === 'promote' ? 'circle-arrow-up' : 'undo-2')}${words}…</a>`
+  return html`${deployment.readySubstate === 'PROMOTED' && link('rollback', 'Roll back', '')}${link('promote', 'Promote', ' primary')}`
 }

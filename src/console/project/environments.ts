@@ -125,19 +125,19 @@ ${field('description', 'Description', { error, hint: 'Optional.', attributes: ht
 
 async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Static<typeof ShownEnvironment>>('getCustomEnvironment', {
+  const environment = await ctx.callRoute<Static<typeof ShownEnvironment>>('getCustomEnvironment', {
     account,
     params: named(params),
   })
   return projectPage(ctx, account, params.name!, 'settings', {
-    title: one.slug,
+    title: environment.slug,
     within: [[TITLE, environmentsPath(params)]],
-    body: html`<div class="head"><h1>${one.slug}</h1></div>
+    body: html`<div class="head"><h1>${environment.slug}</h1></div>
 ${formErrorNotice(error)}
-<section class="card in stack"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(one.id, 'id')}</dd>
-${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>
-${canInAccount(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
+<section class="card in stack"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${environment.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(environment.id, 'id')}</dd>
+${environment.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[environment.branchMatcher.type]} <code>${environment.branchMatcher.pattern}</code></dd>`}
+<dt>Created</dt><dd>${relativeTime(environment.createdAt, ctx.now)}</dd></dl></section>
+${canInAccount(account, 'project:write') && removing(ctx, environmentsPath(params, environment.id), environment.slug)}`,
   })
 }
 

@@ -79,9 +79,9 @@ async function openConsole(ctx: ConsoleCtx) {
 export async function homeAccount(ctx: ConsoleCtx): Promise<OwnAccount> {
   const [personal, ...teams] = await accountsOf(ctx)
   const open = [personal!, ...teams.filter((team) => team.lacks_factor === 0)]
-  const known =
+  const listed =
     open.find(({ slug }) => slug === ctx.lastAccount) ?? open.find(({ id }) => id === personal!.default_team_id)
-  if (known !== undefined) return known
+  if (listed !== undefined) return listed
   const isAlone = open.length === 2 && (await countProjects(ctx, personal!)) === 0
   return open[isAlone ? 1 : 0]!
 }
@@ -102,7 +102,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
-${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(ctx, account, search)}
+${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((project) => card(account, project, failedOf(newest.get(project.id)), ctx.now))}</ul>` : nothing(ctx, account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
   })
 }
@@ -114,7 +114,7 @@ async function invitations(ctx: ConsoleCtx): Promise<Html | undefined> {
     .execute()
   if (received.length === 0) return undefined
   const shown = received.slice(0, MAX_INVITATIONS)
-  return html`<section class="card"><header><h2>Invitations</h2></header><ul class="rows">${shown.map((one) => html`<li>You're invited to join ${nameOfTeam(one)} as ${sentenceCase(one.role)}. <a href="/invitations/${one.id}">Review</a></li>`)}</ul>
+  return html`<section class="card"><header><h2>Invitations</h2></header><ul class="rows">${shown.map((invitation) => html`<li>You're invited to join ${nameOfTeam(invitation)} as ${sentenceCase(invitation.role)}. <a href="/invitations/${invitation.id}">Review</a></li>`)}</ul>
 ${received.length > shown.length && html`<footer><a href="/invitations">Show all invitations</a></footer>`}</section>`
 }
 
@@ -137,7 +137,7 @@ function searchForm(account: OwnAccount, search: string | undefined): Html {
 
 /** Failing and paused projects first. */
 function byNeed(projects: readonly Project[], newest: NewestDeployments): Project[] {
-  const needs = (one: Project) => Number(Boolean(one.paused) || failedOf(newest.get(one.id)).length > 0)
+  const needs = (project: Project) => Number(Boolean(project.paused) || failedOf(newest.get(project.id)).length > 0)
   return projects.toSorted((a, b) => needs(b) - needs(a))
 }
 

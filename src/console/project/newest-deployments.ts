@@ -86,14 +86,14 @@ export function failedOf(newest: readonly LatestDeployment[] = []): LatestDeploy
 }
 
 /** Renders a failed deployment as a link, for project cards. */
-export function failedState(account: OwnAccount, project: string, one: LatestDeployment): Html {
-  return html`<a class="state bad" href="${deploymentPath(account, project, one.id)}">${glyph('bad')}${kindOf(one)}${ofBranch(one)} ${endOf(one)}</a>`
+export function failedState(account: OwnAccount, project: string, deployment: LatestDeployment): Html {
+  return html`<a class="state bad" href="${deploymentPath(account, project, deployment.id)}">${glyph('bad')}${kindOf(deployment)}${ofBranch(deployment)} ${endOf(deployment)}</a>`
 }
 
 /** Renders a failed deployment as a sentence, for the overview. */
-export function failedSentence(account: OwnAccount, project: string, one: LatestDeployment): Html {
-  const after = one.target === 'production' && html` You can't add domains until a deployment succeeds.`
-  return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} ${state('bad', endOf(one))}: <a href="${deploymentPath(account, project, one.id)}">${latestTitle(one)}</a>.${reason(one)}${after}`
+export function failedSentence(account: OwnAccount, project: string, deployment: LatestDeployment): Html {
+  const after = deployment.target === 'production' && html` You can't add domains until a deployment succeeds.`
+  return html`The newest ${kindOf(deployment).toLowerCase()}${ofBranch(deployment)} ${state('bad', endOf(deployment))}: <a href="${deploymentPath(account, project, deployment.id)}">${latestTitle(deployment)}</a>.${reason(deployment)}${after}`
 }
 
 /** Returns the first line of the commit message; of a deployment without a commit, its URL. */
@@ -104,8 +104,8 @@ export function latestTitle({ meta_json, url }: LatestDeployment): string {
 /** Renders the beginning of the reason. The page of the deployment has all of it. */
 function reason({ error_message }: LatestDeployment): Html | undefined {
   if (error_message === null) return undefined
-  const said = withoutStyles(error_message)
-  return html` <span class="soft any">${said.length > MAX_REASON ? `${said.slice(0, MAX_REASON)}…` : said}</span>`
+  const message = withoutStyles(error_message)
+  return html` <span class="soft any">${message.length > MAX_REASON ? `${message.slice(0, MAX_REASON)}…` : message}</span>`
 }
 
 function kindOf({ target }: LatestDeployment): string {

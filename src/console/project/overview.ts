@@ -106,7 +106,7 @@ async function whatNeedsAttention(
           html`This project is being transferred to another account. The transfer started ${relativeTime(project.transferStartedAt!, ctx.now)}. Most changes are blocked until it completes.`,
         ]
       : []),
-    ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
+    ...failedOf(newest).map((deployment) => failedSentence(account, project.name, deployment)),
     ...(isHeld && !project.paused ? [held(account, project, ctx.now, staged ? last : undefined)] : []),
     ...(staged && !project.paused && !isHeld
       ? [
@@ -133,7 +133,7 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
 function held(account: OwnAccount, project: Project, now: number, waiting: LatestDeployment | undefined): Html {
   const { name, lastAliasRequest, targets, latestDeployments } = project
   const { toDeploymentId, fromDeploymentId, requestedAt } = lastAliasRequest!
-  const to = [targets.production, ...latestDeployments].find((one) => one?.id === toDeploymentId)
+  const to = [targets.production, ...latestDeployments].find((deployment) => deployment?.id === toDeploymentId)
   const from = canMove(account, project) && latestDeployments.find(({ id }) => id === fromDeploymentId)
   return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
     waiting && html` <a href="${deploymentPath(account, name, waiting.id)}">${latestTitle(waiting)}</a> is waiting.`
@@ -190,7 +190,7 @@ function production(ctx: ConsoleCtx, account: OwnAccount, { name, paused, target
 
 function latestRows(account: OwnAccount, project: Project, now: number): Html {
   const { name, latestDeployments } = project
-  const rows = latestDeployments.map(({ readyAt, ...one }) => ({ ...one, ...(readyAt && { ready: readyAt }) }))
+  const rows = latestDeployments.map(({ readyAt, ...rest }) => ({ ...rest, ...(readyAt && { ready: readyAt }) }))
   return html`<div class="head"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
 ${deploymentRows(account, project, rows, now)}`
 }

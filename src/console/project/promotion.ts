@@ -126,10 +126,10 @@ ${dataTable('Domains', ['Domain', 'State'], aliases.map(row))}`
 
 /** Renders one side of a request by its commit; by its id, where the deployment is removed. */
 async function moved(ctx: ConsoleCtx, account: OwnAccount, project: Project, id: string, side: 'From' | 'To') {
-  const one = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id } }))
-  if (one === undefined) return html`<span class="small soft">${side}, removed</span> <code>${id}</code>`
+  const deployment = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id } }))
+  if (deployment === undefined) return html`<span class="small soft">${side}, removed</span> <code>${id}</code>`
   const isLive = project.targets.production?.id === id
-  return mooring(one, isLive ? `${side}, live now` : side, ctx.now, {
+  return mooring(deployment, isLive ? `${side}, live now` : side, ctx.now, {
     isLive,
     to: deploymentPath(account, project.name, id),
   })

@@ -156,8 +156,8 @@ ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, err
 }
 
 function general(ctx: ConsoleCtx, path: string, project: Project, error: FormError | undefined): Html {
-  const frameworks: Choice[] = [['', 'None'], ...FRAMEWORKS.map((one): Choice => [one, one])]
-  const versions = NODE_VERSIONS.map((one): Choice => [one, one])
+  const frameworks: Choice[] = [['', 'None'], ...FRAMEWORKS.map((framework): Choice => [framework, framework])]
+  const versions = NODE_VERSIONS.map((version): Choice => [version, version])
   return html`<form class="card in stack form" method="post" action="${path}">${cardTitle('General', 'What the project is called, and how it is built. Empty commands are those of the framework.')}
 ${editFields(
   ctx,

@@ -38,7 +38,7 @@ ${formErrorNotice(error)}
 <p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
 <section class="card in stack">${oneTimeCodes(ctx, hasCodes)}</section>
 <section class="card in stack">${cardTitle('Passkeys', "A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.")}
-${passkeys.length > 0 && html`<ul class="rows plain-rows">${passkeys.map((one) => listItem(ctx, one, error))}</ul>`}
+${passkeys.length > 0 && html`<ul class="rows plain-rows">${passkeys.map((passkey) => listItem(ctx, passkey, error))}</ul>`}
 <noscript>${note('info', 'To add a passkey, enable JavaScript in your browser.')}</noscript>
 ${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(error, newName(ctx, passkeys)) })}</section>
 ${hasAny && html`<section class="card in stack">${cardTitle('Recovery codes', `${left} of 10 codes left. Each replaces a second factor once.`)}${recovery(ctx)}</section>`}`,
@@ -66,7 +66,7 @@ function newName({ agent }: UserPageCtx, passkeys: readonly { name: string }[]):
   const browser = browserName(agent) ?? 'Passkey'
   const names = new Set(passkeys.map(({ name }) => name))
   const numbered = passkeys.map((_, at) => `${browser} ${at + 2}`)
-  return [browser, ...numbered].find((one) => !names.has(one))!
+  return [browser, ...numbered].find((name) => !names.has(name))!
 }
 
 function addField(error: FormError | undefined, name: string): Html {

@@ -158,12 +158,16 @@ ${dangerCard(
 }
 
 /** The fields of a variable of a project that shared ones have too. */
-function sharedFields(one: SharedVariable | undefined, choices: readonly Choice[], error: FormError | undefined): Html {
-  const isSecret = one?.type === 'sensitive'
+function sharedFields(
+  variable: SharedVariable | undefined,
+  choices: readonly Choice[],
+  error: FormError | undefined,
+): Html {
+  const isSecret = variable?.type === 'sensitive'
   const types = READER_CHOICES.filter(([type]) => type === 'sensitive' || (type === 'encrypted' && !isSecret))
-  return html`${field('key', 'Key', { value: one?.key, required: true, error, attributes: PLAIN_TEXT })}
-${textAreaField('value', 'Value', { error, hint: one && 'Leave empty to keep the current value.' })}
-${environmentsField(choices, one?.target ?? TARGETS, error)}
-${select('type', 'Visibility', types, { value: one?.type ?? 'encrypted', error, hint: isSecret ? 'A write-only variable cannot be made readable.' : undefined })}
-${field('comment', 'Comment', { value: one?.comment, error })}`
+  return html`${field('key', 'Key', { value: variable?.key, required: true, error, attributes: PLAIN_TEXT })}
+${textAreaField('value', 'Value', { error, hint: variable && 'Leave empty to keep the current value.' })}
+${environmentsField(choices, variable?.target ?? TARGETS, error)}
+${select('type', 'Visibility', types, { value: variable?.type ?? 'encrypted', error, hint: isSecret ? 'A write-only variable cannot be made readable.' : undefined })}
+${field('comment', 'Comment', { value: variable?.comment, error })}`
 }

@@ -85,34 +85,38 @@ function table(ctx: ConsoleCtx, account: OwnAccount, variables: readonly Listed[
     TITLE,
     ['Key', 'Environments', 'Projects', 'Value', 'Changed'],
     variables.map(
-      (one) =>
-        html`<tr><td>${keyOf(account, one)}</td>
-<td>${environmentsLabel(one, [])}</td>
-<td>${projectsLabel(account, projects, one)}</td>
-<td>${valueLink(account, one)}</td>
-<td><span class="soft">${relativeTime(one.updatedAt, ctx.now)}</span></td></tr>
+      (variable) =>
+        html`<tr><td>${keyOf(account, variable)}</td>
+<td>${environmentsLabel(variable, [])}</td>
+<td>${projectsLabel(account, projects, variable)}</td>
+<td>${valueLink(account, variable)}</td>
+<td><span class="soft">${relativeTime(variable.updatedAt, ctx.now)}</span></td></tr>
 `,
     ),
   )
 }
 
 /** Renders the key and the comment of a shared variable, with a link for roles that can change it. */
-export function keyOf(account: OwnAccount, one: Pick<Listed, 'id' | 'key' | 'target' | 'comment'>): Html {
-  const key = html`<code>${one.key}</code>`
-  return html`${canChangeVariable(account, one) ? html`<a href="${sharedPath(account, `${one.id}/edit`)}">${key}</a>` : key}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}`
+export function keyOf(account: OwnAccount, variable: Pick<Listed, 'id' | 'key' | 'target' | 'comment'>): Html {
+  const key = html`<code>${variable.key}</code>`
+  return html`${canChangeVariable(account, variable) ? html`<a href="${sharedPath(account, `${variable.id}/edit`)}">${key}</a>` : key}${variable.comment && html`<br><span class="soft small">${variable.comment}</span>`}`
 }
 
 /** Links to the value if the role can read it. */
-function valueLink(account: OwnAccount, one: Listed): Html {
-  if (canReadVariable(account, one))
-    return html`<a href="${sharedPath(account, one.id)}" aria-label="Reveal ${one.key}">Reveal</a>`
-  return html`<span class="soft">${one.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
+function valueLink(account: OwnAccount, variable: Listed): Html {
+  if (canReadVariable(account, variable))
+    return html`<a href="${sharedPath(account, variable.id)}" aria-label="Reveal ${variable.key}">Reveal</a>`
+  return html`<span class="soft">${variable.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
 }
 
 /** Names the first projects of a variable that are among `known`, and counts the others. */
-function projectsLabel(account: OwnAccount, known: readonly Project[], { projectId }: Pick<Listed, 'projectId'>): Html {
+function projectsLabel(
+  account: OwnAccount,
+  projects: readonly Project[],
+  { projectId }: Pick<Listed, 'projectId'>,
+): Html {
   if (projectId.length === 0) return html`<span class="soft">None</span>`
-  const named = known.filter(({ id }) => projectId.includes(id)).slice(0, NAMED)
+  const named = projects.filter(({ id }) => projectId.includes(id)).slice(0, NAMED)
   const others = projectId.length - named.length
   return html`${named.map(({ name }) => html`<a class="badge" href="${projectPath(account, name, 'variables/shared')}">${name}</a> `)}${others > 0 && html`<span class="soft">${named.length > 0 && 'and '}${others} ${named.length > 0 ? 'more' : others === 1 ? 'project' : 'projects'}</span>`}`
 }

@@ -47,6 +47,6 @@ export async function findProjectId(
     .selectFrom('project')
     .select('id')
     .where('account_id', '=', id)
-    .where((one) => one.or([one('name', '=', name), one('id', '=', name)]))
+    .where((query) => query.or([query('name', '=', name), query('id', '=', name)]))
   return (await project.executeTakeFirst())?.id
 }

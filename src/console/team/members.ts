@@ -141,13 +141,13 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
   )
 }
 
-function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean): Html {
-  const path = accountPath(account, `members/${encodeURIComponent(one.uid)}`)
-  const called = one.username || one.email
-  const self = one.uid === ctx.user.userId
-  return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">No account yet</span>${ctx.user.isOperator && html`<br><a href="${newUserPath(one.email)}">Create the account</a>`}`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="badge">You</span>`}</td>
-<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : sentenceCase(one.role)}</td>${one.secondFactor !== undefined && html`<td>${secondFactorState(one.secondFactor)}</td>`}<td>${relativeTime(one.createdAt, ctx.now)}</td>
-${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called, account.slug)}</td>`}</tr>`
+function row(ctx: ConsoleCtx, account: OwnAccount, member: Member, isOwner: boolean): Html {
+  const path = accountPath(account, `members/${encodeURIComponent(member.uid)}`)
+  const called = member.username || member.email
+  const self = member.uid === ctx.user.userId
+  return html`<tr><td>${member.name ?? (member.username || html`<span class="soft">No account yet</span>${ctx.user.isOperator && html`<br><a href="${newUserPath(member.email)}">Create the account</a>`}`)}${member.name && html`<br><span class="soft small">${member.username}</span>`}${self && html` <span class="badge">You</span>`}</td>
+<td class="long">${member.email}</td><td>${isOwner ? roleForm(ctx, path, member, called) : sentenceCase(member.role)}</td>${member.secondFactor !== undefined && html`<td>${secondFactorState(member.secondFactor)}</td>`}<td>${relativeTime(member.createdAt, ctx.now)}</td>
+${isOwner && html`<td class="act">${!self && removal(ctx, path, member.confirmed, called, account.slug)}</td>`}</tr>`
 }
 
 /** Removing a member revokes tokens and disables installations, so it needs confirmation. Withdrawing an invitation does not. */
@@ -162,6 +162,6 @@ function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: strin
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
   return html`<form class="row" method="post" action="${path}/role">${csrfFields(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
-    (one) => html`<option value="${one}"${one === role && html` selected`}>${sentenceCase(one)}</option>`,
+    (level) => html`<option value="${level}"${level === role && html` selected`}>${sentenceCase(level)}</option>`,
   )}</select><button class="btn small" aria-label="Change role of ${called}">Change role</button></form>`
 }

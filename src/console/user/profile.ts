@@ -168,7 +168,7 @@ ${await storageCard(ctx, userId)}
 }
 
 function timeZoneForm(ctx: UserPageCtx) {
-  const zones = timeZones().map((one): Choice => [one, one.replaceAll('_', ' ')])
+  const zones = timeZones().map((zone): Choice => [zone, zone.replaceAll('_', ' ')])
   return html`<form class="card in stack form" method="post" action="${PROFILE}/time-zone" data-turbo="false">
 ${cardTitle('Time zone', 'Of exact times in this browser. Schedules and days of filters stay in UTC.')}
 ${csrfFields(ctx)}${select('timeZone', 'Time zone', zones, { value: ctx.timeZone ?? 'UTC' })}

@@ -110,12 +110,12 @@ ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign ou
 }
 
 function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
-  const row = (one: OwnSession) => {
-    const here = one.hash === ctx.user.sessionHash
-    const where = browserName(one.agent) ?? (one.agent?.slice(0, 40) || 'Unknown browser')
-    return html`<tr><td>${where}${here && html` <span class="badge">This browser</span>`}</td><td>${one.address ?? html`<span class="soft">Not recorded</span>`}</td>
-<td>${relativeTime(one.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(one.used_at, ctx.now)}</td>
-<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
+  const row = (session: OwnSession) => {
+    const here = session.hash === ctx.user.sessionHash
+    const where = browserName(session.agent) ?? (session.agent?.slice(0, 40) || 'Unknown browser')
+    return html`<tr><td>${where}${here && html` <span class="badge">This browser</span>`}</td><td>${session.address ?? html`<span class="soft">Not recorded</span>`}</td>
+<td>${relativeTime(session.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(session.used_at, ctx.now)}</td>
+<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${session.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${session.address ?? session.id}` })}</td></tr>`
   }
   return dataTable('Sessions', ['Browser', 'IP address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
 }

@@ -49,7 +49,7 @@ export const deliveryScreens: readonly Screen[] = [
 export function statusForm(path: string, chosen: string | undefined): Html {
   return html`<form class="tools" action="${path}"><label class="bare" for="shown-status">Show</label>
 <select id="shown-status" name="status"><option value="">All deliveries</option>${Object.entries(DELIVERY_STATES).map(
-    ([one, [, word]]) => html`<option value="${one}"${one === chosen && html` selected`}>${word}</option>`,
+    ([state, [, word]]) => html`<option value="${state}"${state === chosen && html` selected`}>${word}</option>`,
   )}</select><button class="btn">Show</button></form>`
 }
 
@@ -127,25 +127,25 @@ export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, l
 async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const input = { params: { id: params.id!, deliveryId: params.deliveryId! } }
-  const one = await ctx.callRoute<Delivery>('getWebhookDelivery', { account, ...input })
+  const delivery = await ctx.callRoute<Delivery>('getWebhookDelivery', { account, ...input })
   const endpoint = await endpointOf(ctx, account, params.id!)
   const writes = canManageWebhook(account, endpoint)
   const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
-  const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
+  const path = `${webhook}/deliveries/${encodeURIComponent(delivery.id)}`
   return accountPage(ctx, account, endpoint === undefined ? 'apps' : 'webhooks', {
-    title: one.type,
+    title: delivery.type,
     within: [['Webhook', webhook]],
-    body: html`<div class="head"><h1>${one.type}</h1>${writes && sendButton(ctx, `${path}/replay`, one, '')}</div>
+    body: html`<div class="head"><h1>${delivery.type}</h1>${writes && sendButton(ctx, `${path}/replay`, delivery, '')}</div>
 ${formErrorNotice(error)}
-${note(looksBad(one) ? 'bad' : 'info', whatHappened(one, ctx.now))}
+${note(looksBad(delivery) ? 'bad' : 'info', whatHappened(delivery, ctx.now))}
 <section class="card in stack"><h2>Delivery</h2><dl class="facts">
-<dt>State</dt><dd>${deliveryState(one)}</dd>
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>webhook-id</dt><dd>${one.eventId === null ? 'Not stored' : copyable(one.eventId, 'webhook-id')}</dd>
-<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>State</dt><dd>${deliveryState(delivery)}</dd>
+<dt>Created</dt><dd>${relativeTime(delivery.createdAt, ctx.now)}</dd>
+<dt>webhook-id</dt><dd>${delivery.eventId === null ? 'Not stored' : copyable(delivery.eventId, 'webhook-id')}</dd>
+<dt>ID</dt><dd>${copyable(delivery.id, 'id')}</dd>
 </dl></section>
-${requestOf(writes, one)}
-${attemptsOf(one, ctx)}`,
+${requestOf(writes, delivery)}
+${attemptsOf(delivery, ctx)}`,
   })
 }
 
@@ -155,17 +155,21 @@ function hasArrived({ attempts }: Delivery): boolean | undefined {
   return last && last.statusCode !== null && last.statusCode >= 200 && last.statusCode < 300
 }
 
-function looksBad(one: Delivery): boolean {
-  return one.status === 'failed' || one.status === 'dropped' || (one.status === 'pending' && hasArrived(one) === false)
+function looksBad(delivery: Delivery): boolean {
+  return (
+    delivery.status === 'failed' ||
+    delivery.status === 'dropped' ||
+    (delivery.status === 'pending' && hasArrived(delivery) === false)
+  )
 }
 
 /** Such as `Attempt 1 failed: the endpoint returned 500 after 45 ms. Next attempt: in 4 minutes.` */
-function whatHappened(one: Delivery, now: number): Html {
-  const last = one.attempts.at(-1)
-  if (last === undefined) return html`Not sent yet. ${whatComes(one, now)}`
+function whatHappened(delivery: Delivery, now: number): Html {
+  const last = delivery.attempts.at(-1)
+  if (last === undefined) return html`Not sent yet. ${whatComes(delivery, now)}`
   const answer = last.statusCode === null ? (last.error ?? 'no response') : `the endpoint returned ${last.statusCode}`
-  const went = hasArrived(one) ? 'succeeded' : 'failed'
-  return html`Attempt ${last.attempt} ${went}: ${answer} after ${last.durationMs} ms. ${whatComes(one, now)}`
+  const went = hasArrived(delivery) ? 'succeeded' : 'failed'
+  return html`Attempt ${last.attempt} ${went}: ${answer} after ${last.durationMs} ms. ${whatComes(delivery, now)}`
 }
 
 function whatComes({ status, dueAt }: Delivery, now: number): Html | undefined {

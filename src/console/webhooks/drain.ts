@@ -73,13 +73,13 @@ function showAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormError) {
 
 async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Drain>('getDrain', { account, params: { id: params.id! } })
+  const drain = await ctx.callRoute<Drain>('getDrain', { account, params: { id: params.id! } })
   const { deliveries, pagination } = await ctx.callRoute<Static<typeof DeliveryList>>('getDrainDeliveries', {
     account,
-    params: { id: one.id },
+    params: { id: drain.id },
     query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
   })
-  const path = drainPath(account, one.id)
+  const path = drainPath(account, drain.id)
   const writes = canInAccount(account, 'drain:write')
   // Lines are stored until they are delivered or dropped, so only pending ones can be sent.
   const send = (delivery: Delivery) =>
@@ -87,11 +87,11 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
       ? sendButton(ctx, `${path}/deliveries/${encodeURIComponent(delivery.id)}/replay`, delivery)
       : undefined
   return accountPage(ctx, account, 'drains', {
-    title: one.name,
+    title: drain.name,
     within: [],
-    body: html`<div class="head"><h1>${one.name}</h1></div>
+    body: html`<div class="head"><h1>${drain.name}</h1></div>
 ${formErrorNotice(error)}
-${factsOf(ctx, account, one)}
+${factsOf(ctx, account, drain)}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, { actOf: writes ? send : undefined, isNarrowed: [query.status, query.until].some(Boolean) })}
@@ -100,23 +100,23 @@ ${writes && dangerCard('Remove log drain', 'It receives no more log lines. Pendi
   })
 }
 
-function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
-  const path = drainPath(account, one.id)
-  const { log, deployment } = one.filterV2.filter
-  const headers = Object.keys(one.delivery.headers)
+function factsOf(ctx: ConsoleCtx, account: OwnAccount, drain: Drain): Html {
+  const path = drainPath(account, drain.id)
+  const { log, deployment } = drain.filterV2.filter
+  const headers = Object.keys(drain.delivery.headers)
   return html`<section class="card in stack"><h2>Endpoint</h2><dl class="facts">
-<dt>URL</dt><dd>${one.delivery.endpoint}</dd>
-<dt>State</dt><dd>${drainState(one)}</dd>
-<dt>Format</dt><dd>${one.delivery.encoding}</dd>
+<dt>URL</dt><dd>${drain.delivery.endpoint}</dd>
+<dt>State</dt><dd>${drainState(drain)}</dd>
+<dt>Format</dt><dd>${drain.delivery.encoding}</dd>
 <dt>Headers</dt><dd>${headers.length === 0 ? 'No custom headers' : headers.map((name) => html`<code>${name}</code> `)}</dd>
 <dt>Sources</dt><dd>${log === undefined ? 'All' : log.sources.map((name) => html`<span class="badge">${name}</span> `)}</dd>
 <dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="badge">${name}</span> `)}</dd>
-<dt>Projects</dt><dd>${one.projectIds === undefined ? 'All' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Projects</dt><dd>${drain.projectIds === undefined ? 'All' : drain.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+<dt>Created</dt><dd>${relativeTime(drain.createdAt, ctx.now)}</dd>
+<dt>ID</dt><dd>${copyable(drain.id, 'id')}</dd>
 </dl>
-${canInAccount(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
-${one.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
+${canInAccount(account, 'drain:write') && drain.heldAt === undefined && switchButton(ctx, path, drain)}
+${drain.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
 }
 
 function switchButton(ctx: ConsoleCtx, path: string, { status }: Drain): Html {

@@ -174,13 +174,13 @@ ${textAreaField('headers', 'Headers', { error: shown, hint: 'Sent with every req
 ${checkboxesField(
   'sources',
   'Sources',
-  SOURCES.map((one) => [one, one] as const),
+  SOURCES.map((source) => [source, source] as const),
   { error: shown, chosen: SOURCES },
 )}
 ${checkboxesField(
   'environments',
   'Environments',
-  ENVIRONMENTS.map((one) => [one, one] as const),
+  ENVIRONMENTS.map((environment) => [environment, environment] as const),
   { error: shown, chosen: ENVIRONMENTS },
 )}
 ${projectBoxes(await projectsToChoose(ctx, account), [], shown)}

@@ -75,13 +75,13 @@ export function projectsOf({ projectIds = [] }: WebhookFields): string[] | undef
 export function webhookFields(
   projects: readonly Project[],
   error: FormError | undefined,
-  one?: Pick<Webhook, 'url' | 'events' | 'projectIds'>,
+  webhook?: Pick<Webhook, 'url' | 'events' | 'projectIds'>,
 ): Html {
-  const { events = [], projectIds = [] } = one ?? {}
+  const { events = [], projectIds = [] } = webhook ?? {}
   const groups = [...GROUPS].map(([about, names]) => [SUBJECTS[about]!, namesOf(names), about] as const)
   // Events are registered by other names too, such as those of the ecosystem.
-  const others = events.filter((name) => !EVENT_NAMES.some((known) => known === name))
-  return html`${field('url', 'URL', { type: 'url', value: one?.url, required: true, error, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
+  const others = events.filter((name) => !EVENT_NAMES.some((listed) => listed === name))
+  return html`${field('url', 'URL', { type: 'url', value: webhook?.url, required: true, error, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
 ${groupedCheckboxesField('events', 'Events', [...groups, ...(others.length === 0 ? [] : [['Other names', namesOf(others)] as const])], { chosen: events, error, whole: 'groups' })}
 ${projectBoxes(projects, projectIds, error)}`
 }
@@ -116,16 +116,16 @@ export function projectBoxes(
 
 async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const one = await ctx.callRoute<Webhook>('getWebhook', { account, params: { id: params.id! } })
+  const webhook = await ctx.callRoute<Webhook>('getWebhook', { account, params: { id: params.id! } })
   const projects = await projectsToChoose(ctx, account)
-  const path = webhookPath(account, one.id)
+  const path = webhookPath(account, webhook.id)
   return accountPage(ctx, account, 'webhooks', {
     title: 'Edit webhook',
     within: [['Webhook', path]],
     body: html`<div class="head"><h1>Edit webhook</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
-${editFields(ctx, error, (error) => webhookFields(projects, error, one))}
+${editFields(ctx, error, (error) => webhookFields(projects, error, webhook))}
 <p class="soft small">The secret stays. Pending deliveries go to the new URL.</p>
 <p class="line"><button class="btn primary">Save</button><a class="btn" href="${path}">Cancel</a></p>
 </form>`,

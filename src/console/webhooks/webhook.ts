@@ -117,30 +117,30 @@ async function showWebhook(
 ) {
   const account = await findAccountOfPath(ctx, params)
   const id = params.id!
-  const one = await endpointOf(ctx, account, id)
+  const webhook = await endpointOf(ctx, account, id)
   const { deliveries, pagination } = await ctx.callRoute<Static<typeof DeliveryList>>('getWebhookDeliveries', {
     account,
     params: { id },
     query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
   })
   const path = webhookPath(account, id)
-  const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
-  const writes = canManageWebhook(account, one)
+  const title = webhook === undefined ? 'Webhook of the app' : hostAndPath(webhook.url)
+  const writes = canManageWebhook(account, webhook)
   const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
   const send = (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery)
   const isNarrowed = [query.status, query.until].some(Boolean)
-  return accountPage(ctx, account, one === undefined ? 'apps' : 'webhooks', {
+  return accountPage(ctx, account, webhook === undefined ? 'apps' : 'webhooks', {
     title,
     within: [],
-    body: html`<div class="head"><h1>${title}</h1>${one && writes && one.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
+    body: html`<div class="head"><h1>${title}</h1>${webhook && writes && webhook.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(error)}
-${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
+${webhook && factsOf(ctx, account, webhook, whyFailing(webhook, deliveries))}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), actOf: writes ? send : undefined, isNarrowed })}
 ${paginationLinks(path, query, pagination.next)}
 ${writes && rangeForm(ctx, path, error)}
-${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
+${webhook && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
   })
 }
 
@@ -165,20 +165,20 @@ function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]):
   return html`${last && html`. Last response: ${last.statusCode ?? last.error}`}${waiting > 0 && html`. ${countOf(waiting, 'event')} queued`}`
 }
 
-function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook, why: Html | undefined): Html {
-  const path = webhookPath(account, one.id)
+function factsOf(ctx: ConsoleCtx, account: OwnAccount, webhook: Webhook, why: Html | undefined): Html {
+  const path = webhookPath(account, webhook.id)
   const grants = canInAccount(account, 'installation:grant') && canInAccount(account, 'webhook:write')
   return html`<section class="card in stack"><h2>Endpoint</h2><dl class="facts">
-<dt>URL</dt><dd>${one.url}</dd>
-<dt>State</dt><dd>${endpointState(one, ctx.now)}${why}</dd>
-<dt>Events</dt><dd>${one.events.map((name) => html`<span class="badge">${name}</span> `)}</dd>
-<dt>Projects</dt><dd>${one.projectIds === undefined ? 'All' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
-${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">An integration</a></dd>`}
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>URL</dt><dd>${webhook.url}</dd>
+<dt>State</dt><dd>${endpointState(webhook, ctx.now)}${why}</dd>
+<dt>Events</dt><dd>${webhook.events.map((name) => html`<span class="badge">${name}</span> `)}</dd>
+<dt>Projects</dt><dd>${webhook.projectIds === undefined ? 'All' : webhook.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+${webhook.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${webhook.configurationId}`)}">An integration</a></dd>`}
+<dt>Created</dt><dd>${relativeTime(webhook.createdAt, ctx.now)}</dd>
+<dt>ID</dt><dd>${copyable(webhook.id, 'id')}</dd>
 </dl>
-${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable', { look: 'primary' })}
-${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
+${webhook.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable', { look: 'primary' })}
+${webhook.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become its owner', { look: 'primary' })}</section>`
 }
 
 function rangeForm(ctx: ConsoleCtx, path: string, error: FormError | undefined): Html {

@@ -42,14 +42,14 @@ export const webhookListScreens: readonly Screen[] = [
 
 /** Renders the state of an endpoint with its reason. */
 export function endpointState(
-  one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>,
+  webhook: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>,
   now: number,
 ): Html {
-  if (one.heldAt !== undefined) return state('warn', 'On hold: needs an owner')
-  if (one.disabledAt !== undefined)
-    return state('bad', html`Disabled${one.disabledReason && `: ${one.disabledReason}`}`)
-  if (one.failingSince !== undefined)
-    return html`${state('bad', 'Failing')} <span class="soft small">began ${relativeTime(one.failingSince, now)}</span>`
+  if (webhook.heldAt !== undefined) return state('warn', 'On hold: needs an owner')
+  if (webhook.disabledAt !== undefined)
+    return state('bad', html`Disabled${webhook.disabledReason && `: ${webhook.disabledReason}`}`)
+  if (webhook.failingSince !== undefined)
+    return html`${state('bad', 'Failing')} <span class="soft small">began ${relativeTime(webhook.failingSince, now)}</span>`
   return state('good', 'Active')
 }
 

@@ -23,17 +23,17 @@ export function openBlocks(source: AsyncGenerator<Buffer>): Blocks {
       if (done) return undefined
       piece = value
     }
-    const given = piece.subarray(0, max)
-    piece = piece.subarray(given.length)
-    at += given.length
-    return given
+    const part = piece.subarray(0, max)
+    piece = piece.subarray(part.length)
+    at += part.length
+    return part
   }
   async function* pieces(size: number) {
     for (let left = size; left > 0; ) {
-      const given = await some(left)
-      if (given === undefined) throw damaged('it ends in the middle')
-      left -= given.length
-      yield given
+      const part = await some(left)
+      if (part === undefined) throw damaged('it ends in the middle')
+      left -= part.length
+      yield part
     }
   }
   return {
@@ -43,13 +43,13 @@ export function openBlocks(source: AsyncGenerator<Buffer>): Blocks {
       // Most headers are within one piece.
       if (size <= piece.length) return (await some(size))!
       const chunks: Buffer[] = []
-      for await (const given of pieces(size)) chunks.push(given)
+      for await (const part of pieces(size)) chunks.push(part)
       return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     },
     async *rest() {
-      for (let given = await some(Number.POSITIVE_INFINITY); given !== undefined; ) {
-        yield given
-        given = await some(Number.POSITIVE_INFINITY)
+      for (let part = await some(Number.POSITIVE_INFINITY); part !== undefined; ) {
+        yield part
+        part = await some(Number.POSITIVE_INFINITY)
       }
     },
     async close() {

@@ -19,8 +19,8 @@ const TYPES: Readonly<Record<Kind, number>> = { file: 0o100000, link: 0o120000, 
 export function kindOf(flag: string, name: string): Kind | { fault: string } {
   const kind = Object.hasOwn(KINDS, flag) ? KINDS[flag]! : undefined
   if (kind === 'file' && name.endsWith('/')) return 'folder'
-  const known = Object.hasOwn(REFUSED, flag) ? REFUSED[flag]! : undefined
-  return kind ?? { fault: known ?? `is of a kind that is not deployed (${JSON.stringify(flag)}).` }
+  const type = Object.hasOwn(REFUSED, flag) ? REFUSED[flag]! : undefined
+  return kind ?? { fault: type ?? `is of a kind that is not deployed (${JSON.stringify(flag)}).` }
 }
 
 /** Returns the mode for a file list: permissions and type. */

@@ -98,7 +98,7 @@ async function storedFiles(ctx: ReadCtx, entries: readonly SourceEntry[]): Promi
   const names = new Set<string>()
   await mapInSlices(entries, ({ digest }) => void (digest !== undefined && names.add(digest)))
   const report = createReport()
-  const known = new Map<string, { size: number; isStray: boolean }>()
+  const stored = new Map<string, { size: number; isStray: boolean }>()
   for (const slice of slicesOf([...names])) {
     const rows = await ctx.db
       .selectFrom('blob')
@@ -107,13 +107,13 @@ async function storedFiles(ctx: ReadCtx, entries: readonly SourceEntry[]): Promi
       .where(isOneOf(ctx.db, 'sha256', slice))
       .execute()
     for (const { sha256, size, condemned_at } of rows)
-      known.set(sha256, { size: Number(size), isStray: condemned_at !== null })
+      stored.set(sha256, { size: Number(size), isStray: condemned_at !== null })
   }
-  for (const [sha256, { isStray }] of known)
-    if (isStray && (await ctx.deps.files.sizeOf(ctx.account.id, sha256)) === undefined) known.delete(sha256)
+  for (const [sha256, { isStray }] of stored)
+    if (isStray && (await ctx.deps.files.sizeOf(ctx.account.id, sha256)) === undefined) stored.delete(sha256)
   const read: UploadEntry[] = []
   await mapInSlices(entries, ({ path, kind, mode, size, digest = '', target }) => {
-    const file = known.get(digest)
+    const file = stored.get(digest)
     if (kind === 'folder') read.push({ path, kind, mode, size: 0, digest: '' })
     else if (kind === 'link') read.push({ path, kind, mode, size: 0, digest: '', target: target ?? '' })
     else if (file === undefined) addError(report, shown(path), '', 'was not sent by the runner.')
@@ -121,6 +121,6 @@ async function storedFiles(ctx: ReadCtx, entries: readonly SourceEntry[]): Promi
     else read.push({ path, kind, mode, size, digest })
   })
   if (report.faults.length > 0) return { faults: sentencesOf(report) }
-  const strays = [...known].filter(([, { isStray }]) => isStray).map(([sha256, { size }]) => ({ sha256, size }))
+  const strays = [...stored].filter(([, { isStray }]) => isStray).map(([sha256, { size }]) => ({ sha256, size }))
   return { entries: read, strays }
 }

@@ -47,8 +47,8 @@ export async function appendOwnLines(
   texts: readonly string[],
 ): Promise<void> {
   const date = Math.max(Number(build.log_date), deps.clock.now())
-  const kept = texts.map((text): LogLine => ({ type: 'stderr', date, text }))
-  await store(deps, build, holder, { counted: 0, kept, bytes: LINE_BYTES * kept.length })
+  const lines = texts.map((text): LogLine => ({ type: 'stderr', date, text }))
+  await store(deps, build, holder, { counted: 0, kept: lines, bytes: LINE_BYTES * lines.length })
 }
 
 /** `counted`: lines of the runner, kept or not. */

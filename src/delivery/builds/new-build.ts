@@ -76,16 +76,16 @@ async function cancelOlder(ctx: Ctx, project: Row<'project'>, deployment: Row<'d
     .where('build.deployment_id', '!=', deployment.id)
     .where('deployment.custom_environment_id', environment === null ? 'is' : '=', environment)
     .execute()
-  for (const one of older) {
-    const next = nextState(one.ready_state, 'canceled', ctx.now)
+  for (const build of older) {
+    const next = nextState(build.ready_state, 'canceled', ctx.now)
     if (next === undefined) continue
     const row = await ctx.db
       .updateTable('deployment')
       .set({
         ...next,
-        error_message: `A newer deployment of the branch ${one.git_branch} took its place in the queue.`,
+        error_message: `A newer deployment of the branch ${build.git_branch} took its place in the queue.`,
       })
-      .where('id', '=', one.id)
+      .where('id', '=', build.id)
       .returningAll()
       .executeTakeFirstOrThrow()
     await settle(ctx, project, ctx.account, row)
@@ -106,6 +106,6 @@ export function buildSettingsOf(project: Row<'project'>, requested: object): Bui
     nodeVersion: shown.nodeVersion,
     sourceFilesOutsideRootDirectory: shown.sourceFilesOutsideRootDirectory ?? false,
   }
-  const given = Object.entries(requested).filter(([field, value]) => field in settings && value != null)
-  return { ...settings, ...Object.fromEntries(given) }
+  const changed = Object.entries(requested).filter(([field, value]) => field in settings && value != null)
+  return { ...settings, ...Object.fromEntries(changed) }
 }

@@ -23,12 +23,12 @@ export function orderHeads(heads: readonly Head[], { perAccount }: { perAccount:
     .sort((a, b) => byTurn(a.owner, b.owner) || byTurn(a.account, b.account) || orderWithin(a, b))
 }
 
-function byTurn(one: Load, other: Load): number {
-  return one.running - other.running || one.lastStartedAt - other.lastStartedAt
+function byTurn(a: Load, b: Load): number {
+  return a.running - b.running || a.lastStartedAt - b.lastStartedAt
 }
 
 /** Production comes first, then the oldest. */
-function orderWithin(one: Head, other: Head): number {
-  const production = Number(other.isProduction) - Number(one.isProduction)
-  return production || one.queuedAt - other.queuedAt || (one.deploymentId < other.deploymentId ? -1 : 1)
+function orderWithin(a: Head, b: Head): number {
+  const production = Number(b.isProduction) - Number(a.isProduction)
+  return production || a.queuedAt - b.queuedAt || (a.deploymentId < b.deploymentId ? -1 : 1)
 }

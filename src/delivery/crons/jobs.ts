@@ -25,9 +25,9 @@ export async function followProduction({ db, now }: Pick<OperatorCtx, 'db' | 'no
       .select('crons_json')
       .where('deployment.id', '=', live_deployment_id ?? '')
       .executeTakeFirst()
-    const taken = await lastTimes(db, id, now)
+    const previous = await lastTimes(db, id, now)
     const jobs = (JSON.parse(output?.crons_json ?? '[]') as CronDefinition[]).flatMap(({ path, schedule }, place) => {
-      const [next_at] = nextTimes(schedule, Math.max(now, taken.get(`${schedule} ${path}`) ?? 0), 1)
+      const [next_at] = nextTimes(schedule, Math.max(now, previous.get(`${schedule} ${path}`) ?? 0), 1)
       return next_at === undefined
         ? []
         : [{ project_id: id, place, deployment_id: live_deployment_id!, path, schedule, next_at }]

@@ -131,7 +131,7 @@ async function filesOf(manifest: string, output: Output): Promise<string[]> {
   await mapInSlices(output.manifest.files, ({ digest }) => void files.add(digest))
   await mapInSlices(output.functionLists, ({ digest, files: own }) => {
     files.add(digest)
-    for (const one of own) files.add(one)
+    for (const file of own) files.add(file)
   })
   for (const { prerender } of output.manifest.functionPaths)
     if (prerender?.fallback !== undefined) files.add(prerender.fallback.digest)

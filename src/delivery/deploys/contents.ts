@@ -36,15 +36,15 @@ const MAX_BYTES = 4 * 1024 * 1024
 /** Lists the static files and functions of a deployment as a tree. Empty for a deployment without files or before its output is stored. */
 export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Promise<Static<typeof FileTree>> {
   const manifest = await readManifest(ctx, row)
-  const folder = createFolder()
-  if (manifest === undefined) return folder.list()
+  const directory = createFolder()
+  if (manifest === undefined) return directory.list()
   const files = await listIn<StaticFile>(manifest, 'files')
   await mapInSlices(files, ({ path, digest: uid, size, contentType }) =>
-    folder.add(path, { type: 'file', uid, size, contentType }),
+    directory.add(path, { type: 'file', uid, size, contentType }),
   )
   const functions = await listIn<FunctionPath>(manifest, 'functionPaths')
-  await mapInSlices(functions, ({ path }) => folder.add(path, { type: 'lambda' }))
-  return folder.list()
+  await mapInSlices(functions, ({ path }) => directory.add(path, { type: 'lambda' }))
+  return directory.list()
 }
 
 async function readManifest({ db, deps }: Ctx, { output_id }: Row<'deployment'>): Promise<Buffer | undefined> {

@@ -88,7 +88,7 @@ const MAX_BRANCH = 250
 /** Returns the git branch of a deployment, if the client sends one. */
 export function readBranch({ gitMetadata, meta }: CreateDeployment): string | null {
   const sent = [(gitMetadata as Fields)?.commitRef, ...BRANCH_FIELDS.map((field) => (meta as Fields)?.[field])]
-  const branch = sent.find((one) => typeof one === 'string' && one !== '') as string | undefined
+  const branch = sent.find((value) => typeof value === 'string' && value !== '') as string | undefined
   return branch === undefined || branch.length > MAX_BRANCH ? null : branch
 }
 

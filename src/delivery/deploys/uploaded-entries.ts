@@ -89,7 +89,7 @@ export async function contentOf(store: FileStore, accountId: string, sha256: str
 }
 
 /** Maps items in concurrent groups and yields in between. */
-async function inGroups<T, R>(all: readonly T[], make: (one: T) => Promise<R>): Promise<R[]> {
+async function inGroups<T, R>(all: readonly T[], make: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < all.length; at += TOGETHER) {
     results.push(...(await Promise.all(all.slice(at, at + TOGETHER).map(make))))

@@ -15,9 +15,9 @@ class BadFilter extends Error {}
 type State = { tokens: readonly string[]; at: number; depth: number; known: ReadonlySet<string> }
 
 /** Reads a filter. Returns a sentence where it is wrong. `known`: the names of fields. */
-export function readFilter(text: string, known: ReadonlySet<string>): Filter | { sentence: string } {
+export function readFilter(text: string, keys: ReadonlySet<string>): Filter | { sentence: string } {
   try {
-    const state = { tokens: tokensOf(text), at: 0, depth: 0, known }
+    const state = { tokens: tokensOf(text), at: 0, depth: 0, known: keys }
     if (state.tokens.length === 0) return () => true
     const filter = readAny(state)
     if (state.at < state.tokens.length) throw new BadFilter(`"${state.tokens[state.at]}" is not expected here`)
@@ -110,13 +110,13 @@ function textOf(token: string): string {
 
 /** A message has the text somewhere; another field is equal to it, or matches its stars. Case does not count. */
 function holds(field: string, value: string): Filter {
-  const wanted = value.toLowerCase()
-  if (wanted.length > MAX_WORD) throw new BadFilter(`a word has more than ${MAX_WORD} characters`)
-  const pieces = wanted.split('*')
+  const lower = value.toLowerCase()
+  if (lower.length > MAX_WORD) throw new BadFilter(`a word has more than ${MAX_WORD} characters`)
+  const pieces = lower.split('*')
   return (fields) => {
     const own = String(fields[field] ?? '').toLowerCase()
     if (pieces.length > 1) return matchesStars(own, pieces)
-    return field === 'message' ? own.includes(wanted) : own === wanted
+    return field === 'message' ? own.includes(lower) : own === lower
   }
 }
 

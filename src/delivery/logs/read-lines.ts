@@ -44,11 +44,11 @@ export async function readLines(
     for (const { id, deployment_id, text } of rows) {
       await pace()
       for (const [index, json] of [...text.trimEnd().split('\n').entries()].reverse()) {
-        const kept = JSON.parse(json) as KeptLine
-        const place = { date: kept[0], piece: Number(id), index }
+        const stored = JSON.parse(json) as KeptLine
+        const place = { date: stored[0], piece: Number(id), index }
         if (place.date < since || place.date >= until || place.date <= boundary) continue
         if (start !== undefined && !isBefore(place, start)) continue
-        const line = lineOf(kept, deployment_id, `${id}.${index}`)
+        const line = lineOf(stored, deployment_id, `${id}.${index}`)
         if (accepts(line)) found.push({ ...place, line })
       }
     }
@@ -90,13 +90,13 @@ function choose(pieces: readonly Piece[]): { chosen: number[]; boundary: number 
   return { chosen: chosen.map(({ id }) => Number(id)), boundary: over === -1 ? -1 : Number(pieces[over]!.last_at) }
 }
 
-function isBefore(one: Place, other: Place): boolean {
-  if (one.date !== other.date) return one.date < other.date
-  return one.piece === other.piece ? one.index < other.index : one.piece < other.piece
+function isBefore(a: Place, b: Place): boolean {
+  if (a.date !== b.date) return a.date < b.date
+  return a.piece === b.piece ? a.index < b.index : a.piece < b.piece
 }
 
-function lineOf(kept: KeptLine, deploymentId: string, rowId: string): FoundLine {
-  const [date, level, text, requestId, method, host, path, status] = kept
+function lineOf(stored: KeptLine, deploymentId: string, rowId: string): FoundLine {
+  const [date, level, text, requestId, method, host, path, status] = stored
   return { rowId, deploymentId, date, level, text, requestId, method, host, path, status }
 }
 

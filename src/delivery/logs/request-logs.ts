@@ -70,19 +70,19 @@ export async function listRequestLogs(
     ...Map.groupBy(lines, ({ deploymentId, requestId, rowId }) => `${deploymentId} ${requestId || rowId}`),
   ]
   const shown = await shownOf(ctx, lines)
-  const wanted = requests.filter(([, [line]]) => {
+  const matching = requests.filter(([, [line]]) => {
     const { target, git_branch } = shown.get(line!.deploymentId)!
     const isOfBranch = query.branch === undefined || query.branch === git_branch
     return isOfBranch && (query.environment === undefined || query.environment === target)
   })
-  const rows = wanted
+  const rows = matching
     .slice(page * PAGE, (page + 1) * PAGE)
     .map(([, own]) => rowOf(own, shown.get(own[0]!.deploymentId)!))
-  return { rows, hasMoreRows: wanted.length > (page + 1) * PAGE }
+  return { rows, hasMoreRows: matching.length > (page + 1) * PAGE }
 }
 
 function acceptedBy({ level, statusCode, search, requestId }: Query) {
-  const levels = level === undefined ? undefined : LOG_LEVELS.filter((one) => level.split(',').includes(one))
+  const levels = level === undefined ? undefined : LOG_LEVELS.filter((name) => level.split(',').includes(name))
   const accepts = acceptsOf({ level: levels, statusCode: statusCode?.toLowerCase(), search })
   return (line: FoundLine) => (requestId === undefined || line.requestId === requestId) && accepts(line)
 }

@@ -72,8 +72,8 @@ export function acceptsOf({ level, statusCode, search }: Wanted) {
     (words === undefined || line.text.toLowerCase().includes(words) || line.path.toLowerCase().includes(words))
 }
 
-function hasStatus(status: number, wanted: string): boolean {
-  return wanted.endsWith('xx') ? Math.floor(status / 100) === Number(wanted[0]) : status === Number(wanted)
+function hasStatus(status: number, filter: string): boolean {
+  return filter.endsWith('xx') ? Math.floor(status / 100) === Number(filter[0]) : status === Number(filter)
 }
 
 function showLine(line: FoundLine): RuntimeLog {

@@ -74,15 +74,15 @@ async function backlogsOf({ db }: Deps, ids: readonly string[]): Promise<Map<str
 
 async function storeLines(ctx: OperatorCtx, deployment: Row<'deployment'>, lines: readonly LogLine[]): Promise<void> {
   const { db, now } = ctx
-  const kept = lines.map(({ date, level, text, requestId, method, host, path, status }): KeptLine => {
+  const stored = lines.map(({ date, level, text, requestId, method, host, path, status }): KeptLine => {
     return [Math.min(date, now + AHEAD_MS), level, text, requestId, method, host, path, status]
   })
-  const dates = kept.map(([date]) => date)
-  const text = kept.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const dates = stored.map(([date]) => date)
+  const text = stored.map((line) => `${JSON.stringify(line)}\n`).join('')
   const piece = {
     first_at: Math.min(...dates),
     last_at: Math.max(...dates),
-    lines: kept.length,
+    lines: stored.length,
     bytes: Buffer.byteLength(text),
     text,
   }

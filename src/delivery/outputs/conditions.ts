@@ -23,10 +23,10 @@ export function conditionsOf(field: Field): Condition[] | undefined {
 }
 
 function conditionOf(field: Field): Condition | undefined {
-  if (!required(field, (one) => isObject(one) || undefined)) return undefined
-  const type = required(member(field, 'type'), (one) => choiceOf(one, ['host', 'header', 'cookie', 'query']))
+  if (!required(field, (value) => isObject(value) || undefined)) return undefined
+  const type = required(member(field, 'type'), (value) => choiceOf(value, ['host', 'header', 'cookie', 'query']))
   const keyField = member(field, 'key')
-  const key = type === 'host' ? '' : required(keyField, (one) => textOf(one, TEXT))
+  const key = type === 'host' ? '' : required(keyField, (value) => textOf(value, TEXT))
   const value = member(field, 'value')
   const match = value.value === undefined ? undefined : matchOf(value, true)
   if (type === 'host' && match === undefined) return required(value, () => undefined)

@@ -60,8 +60,8 @@ export async function readConfig(config: Field, notices: NoticeList): Promise<Ou
 function wildcardsOf(field: Field): RoutingManifest['wildcards'] {
   return (itemsOf(field, OUTPUT_LIMITS.wildcards) ?? []).flatMap((item) => {
     if (!isObject(item)) return []
-    const domain = required(member(item, 'domain'), (one) => textOf(one, NAME))
-    const value = required(member(item, 'value'), (one) => textOf(one, { max: 1024 }))
+    const domain = required(member(item, 'domain'), (value) => textOf(value, NAME))
+    const value = required(member(item, 'value'), (text) => textOf(text, { max: 1024 }))
     return domain === undefined || value === undefined ? [] : [{ domain: domain.toLowerCase(), value }]
   })
 }
@@ -85,10 +85,10 @@ async function overridesOf(field: Field): Promise<Map<string, Override>> {
 async function cronsOf(field: Field, notices: NoticeList): Promise<RoutingManifest['crons']> {
   const crons = await mapInSlices(itemsOf(field, OUTPUT_LIMITS.crons) ?? [], (item) => {
     if (!isObject(item)) return []
-    const path = required(member(item, 'path'), (one) =>
-      textOf(one, { max: 512, form: [/^\//, 'must begin with "/".'] }),
+    const path = required(member(item, 'path'), (value) =>
+      textOf(value, { max: 512, form: [/^\//, 'must begin with "/".'] }),
     )
-    const schedule = required(member(item, 'schedule'), (one) => textOf(one, { max: 256 }))
+    const schedule = required(member(item, 'schedule'), (value) => textOf(value, { max: 256 }))
     if (path === undefined || schedule === undefined) return []
     const fault = scheduleError(schedule)
     if (fault !== undefined) refuseField(member(item, 'schedule'), fault)
@@ -109,7 +109,7 @@ function frameworkOf(field: Field): OutputConfig['framework'] {
 function imagesOf(field: Field): Images | undefined {
   if (!isObject(field)) return undefined
   const integers = (key: string, max: number, largest: number) =>
-    itemsOf(member(field, key), max)?.flatMap((item) => required(item, (one) => integerOf(one, 1, largest)) ?? [])
+    itemsOf(member(field, key), max)?.flatMap((item) => required(item, (value) => integerOf(value, 1, largest)) ?? [])
   const images = {
     sizes: required(member(field, 'sizes'), () => integers('sizes', 50, 100_000)),
     domains: textsOf(member(field, 'domains'), 50, NAME) ?? [],

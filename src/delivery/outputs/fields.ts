@@ -40,11 +40,11 @@ export function textOf(field: Field, { min = 0, max, form }: TextLimits): string
 }
 
 /** Returns a whole number, or undefined. `other`: other allowed types, for the message. */
-export function integerOf(field: Field, min: number, max: number, other = ''): number | undefined {
+export function integerOf(field: Field, min: number, max: number, alternative = ''): number | undefined {
   const { value } = field
   if (value === undefined) return undefined
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
-  return refuseField(field, `must be ${other}a whole number from ${min} to ${max}.`)
+  return refuseField(field, `must be ${alternative}a whole number from ${min} to ${max}.`)
 }
 
 /** Returns whether a flag is set. */
@@ -61,17 +61,17 @@ export function choiceOf<const T extends readonly string[]>(field: Field, choice
 }
 
 /** Returns the items of a list, or undefined. A list above the limit is an error and is not read. `other`: as in `integerOf`. */
-export function itemsOf(field: Field, max: number, other = ''): Field[] | undefined {
+export function itemsOf(field: Field, max: number, alternative = ''): Field[] | undefined {
   const { value } = field
   if (value === undefined) return undefined
-  if (!Array.isArray(value)) return refuseField(field, `must be ${other}a list.`)
+  if (!Array.isArray(value)) return refuseField(field, `must be ${alternative}a list.`)
   if (value.length > max) return refuseField(field, `has ${value.length} entries. At most ${max} are allowed.`)
   return value.map((item, at) => ({ ...field, name: `${field.name}[${at}]`, value: item ?? undefined }))
 }
 
 /** Returns the texts of a list, or undefined. `other`: as in `integerOf`. */
-export function textsOf(field: Field, max: number, limits: TextLimits, other = ''): string[] | undefined {
-  return itemsOf(field, max, other)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
+export function textsOf(field: Field, max: number, limits: TextLimits, alternative = ''): string[] | undefined {
+  return itemsOf(field, max, alternative)?.flatMap((item) => required(item, (value) => textOf(value, limits)) ?? [])
 }
 
 /** Returns the fields of an object by key, or undefined. */

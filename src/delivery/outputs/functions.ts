@@ -96,7 +96,7 @@ async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree,
   await mapInSlices(entries, ([path, entry]) => {
     const fault = pathError(path)
     if (fault !== undefined) return refuseField(entry, fault)
-    const from = required(entry, (one) => textOf(one, { max: OUTPUT_LIMITS.path }))
+    const from = required(entry, (value) => textOf(value, { max: OUTPUT_LIMITS.path }))
     if (from === undefined) return
     const file = pathError(from) === undefined ? fileAt(tree, from) : undefined
     if (file === undefined)
@@ -118,11 +118,11 @@ const MAX_VALUE = 64 * 1024
 
 function bundleOf(name: string, config: Field, { files, links }: FunctionContent, notices: NoticeList) {
   const isEdge = member(config, 'type').value === 'EdgeFunction' || member(config, 'runtime').value === 'edge'
-  const runtime = isEdge ? 'edge' : required(member(config, 'runtime'), (one) => textOf(one, { min: 1, max: 64 }))
+  const runtime = isEdge ? 'edge' : required(member(config, 'runtime'), (value) => textOf(value, { min: 1, max: 64 }))
   if (runtime === undefined) return undefined
   const kind = kindOf(runtime, config)
   const entry = member(config, isEdge ? 'entrypoint' : 'handler')
-  const entrypoint = required(entry, (one) => textOf(one, { min: 1, max: OUTPUT_LIMITS.path })) ?? ''
+  const entrypoint = required(entry, (value) => textOf(value, { min: 1, max: OUTPUT_LIMITS.path })) ?? ''
   const isThere = files.some(({ path }) => path === entrypoint) || links.some(({ path }) => path === entrypoint)
   if (kind !== 'unsupported' && entrypoint !== '' && !isThere)
     refuseField(entry, `names ${entrypoint}, which is not in the function.`)

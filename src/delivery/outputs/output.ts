@@ -47,14 +47,14 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
   const configFile = await readJson(CONFIG_FILE, OUTPUT_LIMITS.configBytes)
   const config = configFile && (await readConfig(configFile, notices))
   if (configFile === undefined || config === undefined) return undefined
-  const { overrides, ...kept } = config
+  const { overrides, ...rest } = config
   const directory = `${OUTPUT_FOLDER}functions/`
   const functions = await readFunctions(tree, directory, readJson, report, notices)
   const lists = await functionLists(functions, directory, report)
   refuseUnknownMiddleware(config.phases.none, functions, configFile, notices)
   const manifest: RoutingManifest = {
     version: ROUTING_MANIFEST_VERSION,
-    ...kept,
+    ...rest,
     files: await staticFilesOf(tree, `${OUTPUT_FOLDER}static/`, overrides, report, notices),
     functions: functions.bundles,
     functionPaths: await functionPathsOf(functions, tree, directory, readJson, notices),

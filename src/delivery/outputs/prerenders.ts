@@ -62,8 +62,8 @@ function fallbackOf(config: Field, tree: Tree, directory: string): Prerender['fa
   if (field.value === undefined) return undefined
   const isText = typeof field.value === 'string'
   if (!isText && !isObject(field, 'a string or an object')) return undefined
-  const path = required(isText ? field : member(field, 'fsPath'), (one) =>
-    textOf(one, { min: 1, max: OUTPUT_LIMITS.path }),
+  const path = required(isText ? field : member(field, 'fsPath'), (value) =>
+    textOf(value, { min: 1, max: OUTPUT_LIMITS.path }),
   )
   if (path === undefined) return undefined
   const target = linkTarget(config.file, path)
@@ -77,7 +77,9 @@ function fallbackOf(config: Field, tree: Tree, directory: string): Prerender['fa
 
 function chainOf(field: Field, notices: NoticeList): Prerender['chain'] {
   if (!isObject(field)) return undefined
-  const outputPath = required(member(field, 'outputPath'), (one) => textOf(one, { min: 1, max: OUTPUT_LIMITS.path }))
+  const outputPath = required(member(field, 'outputPath'), (value) =>
+    textOf(value, { min: 1, max: OUTPUT_LIMITS.path }),
+  )
   return outputPath === undefined
     ? undefined
     : { outputPath, headers: headersOf(member(field, 'headers'), notices) ?? [] }

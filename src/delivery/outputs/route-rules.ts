@@ -43,7 +43,7 @@ export async function phasesOf(field: Field, notices: NoticeList): Promise<Recor
   let phase: Phase = 'none'
   const items = [...(itemsOf(field, OUTPUT_LIMITS.routes) ?? []).entries()]
   await mapInSlices(items, ([rule, item]) => {
-    if (!required(item, (one) => isObject(one) || undefined)) return
+    if (!required(item, (value) => isObject(value) || undefined)) return
     const handle = member(item, 'handle')
     if (handle.value !== undefined) {
       phase = choiceOf(handle, PHASES.slice(1)) ?? phase
@@ -129,7 +129,7 @@ function destinationOf(field: Field): string | undefined {
 export function headersOf(field: Field, notices: NoticeList): Header[] | undefined {
   return entriesOf(field, OUTPUT_LIMITS.headers)?.flatMap(([key, entry]) => {
     const name = textOf({ ...entry, value: key }, NAME_OF_HEADER)?.toLowerCase()
-    const value = required(entry, (one) => textOf(one, HEADER_VALUE))
+    const value = required(entry, (text) => textOf(text, HEADER_VALUE))
     if (name === undefined || value === undefined) return []
     if (!MESSAGE_HEADERS.has(name)) return [{ name, value }]
     notices.add('header_ignored', entry.name)
@@ -142,13 +142,13 @@ function transformsOf(field: Field, notices: NoticeList): Transform[] | undefine
 }
 
 function transformOf(field: Field, notices: NoticeList): Transform | undefined {
-  if (!required(field, (one) => isObject(one) || undefined)) return undefined
+  if (!required(field, (value) => isObject(value) || undefined)) return undefined
   const types = ['request.headers', 'request.query', 'request.path', 'response.headers'] as const
-  const target = required(member(field, 'type'), (one) => choiceOf(one, types))
-  const op = required(member(field, 'op'), (one) => choiceOf(one, ['append', 'set', 'delete']))
+  const target = required(member(field, 'type'), (value) => choiceOf(value, types))
+  const op = required(member(field, 'op'), (value) => choiceOf(value, ['append', 'set', 'delete']))
   const argument = member(field, 'args')
   const args =
-    typeof argument.value === 'string' ? one(textOf(argument, TEXT)) : textsOf(argument, 64, TEXT, 'a string or ')
+    typeof argument.value === 'string' ? listOf(textOf(argument, TEXT)) : textsOf(argument, 64, TEXT, 'a string or ')
   if (op !== undefined && op !== 'delete' && args === undefined) required(argument, () => undefined)
   if (member(field, 'env').value !== undefined) notices.add('variables_ignored', `${field.name}.env`)
   const match = target === 'request.path' ? {} : targetOf(member(field, 'target'), target)
@@ -167,16 +167,16 @@ function changeable(match: Match): Match | undefined {
   return others!.length === 0 ? undefined : { ...match, inc: others! }
 }
 
-function one(text: string | undefined): string[] | undefined {
+function listOf(text: string | undefined): string[] | undefined {
   return text === undefined ? undefined : [text]
 }
 
 function targetOf(field: Field, target: Transform['target'] | undefined): Match | undefined {
-  if (!required(field, (one) => isObject(one) || undefined)) return undefined
+  if (!required(field, (value) => isObject(value) || undefined)) return undefined
   const key = member(field, 'key')
   const isHeader = target !== 'request.query'
   if (typeof key.value !== 'string') {
-    const match = required(key, (one) => matchOf(one, false))
+    const match = required(key, (value) => matchOf(value, false))
     return match && isHeader ? headerMatchOf(key, match) : match
   }
   const name = textOf(key, isHeader ? NAME_OF_HEADER : NAME)
@@ -190,8 +190,8 @@ function headerMatchOf(key: Field, match: Match): Match | undefined {
     ...(match.eq === undefined ? [] : [textOf({ ...eq, value: String(match.eq) }, NAME_OF_HEADER)]),
     ...(match.inc === undefined ? [] : (textsOf(member(key, 'inc'), match.inc.length, NAME_OF_HEADER) ?? [])),
   ]
-  const wanted = (match.eq === undefined ? 0 : 1) + (match.inc?.length ?? 0)
-  return named.filter((name) => name !== undefined).length === wanted ? inLowerCase(match) : undefined
+  const conditions = (match.eq === undefined ? 0 : 1) + (match.inc?.length ?? 0)
+  return named.filter((name) => name !== undefined).length === conditions ? inLowerCase(match) : undefined
 }
 
 function localeOf(field: Field): Route['locale'] {
@@ -213,7 +213,7 @@ function middlewareOf(field: Field, phase: Phase): string | undefined {
 
 function mitigationOf(field: Field, notices: NoticeList): Route['mitigate'] {
   if (!isObject(field)) return undefined
-  const action = required(member(field, 'action'), (one) => choiceOf(one, ['challenge', 'deny']))
+  const action = required(member(field, 'action'), (value) => choiceOf(value, ['challenge', 'deny']))
   if (action === 'challenge') notices.add('challenge_denies', `${field.name}.action`)
   return action
 }

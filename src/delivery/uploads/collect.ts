@@ -164,7 +164,7 @@ export function startCollection(deps: Deps): () => Promise<void> {
   watch(deps.clock.now(), performance.now())
   let running: Promise<unknown> | undefined
   let nextAt = 0
-  const look = () => {
+  const poll = () => {
     const [now, passed] = [deps.clock.now(), performance.now()]
     const { isSuspect } = watch(now, passed)
     if (isSuspect || running !== undefined || passed < nextAt) return
@@ -175,7 +175,7 @@ export function startCollection(deps: Deps): () => Promise<void> {
         running = undefined
       })
   }
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(poll, LOOK_MS)
   return async () => {
     clearInterval(timer)
     await running

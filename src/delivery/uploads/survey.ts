@@ -22,7 +22,7 @@ export async function lookAtFiles({
   const strays: Stray[] = []
   let processed = 0
   let slice: Stray[] = []
-  const look = async () => {
+  const poll = async () => {
     const rows = await rowsOf(db.read, slice)
     processed += slice.filter(({ sha256 }) => isPromised(rows.get(sha256), newest)).length
     const unnamed = slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MAX_STRAYS - strays.length)
@@ -32,10 +32,10 @@ export async function lookAtFiles({
   for await (const { accountId, sha256, writtenAt } of files.all()) {
     if (shutdownSignal.aborted) return undefined
     if (!SHA256.test(sha256)) continue
-    if (slice.length === SLICE || (slice.length > 0 && slice[0]!.accountId !== accountId)) await look()
+    if (slice.length === SLICE || (slice.length > 0 && slice[0]!.accountId !== accountId)) await poll()
     slice.push({ accountId, sha256, writtenAt })
   }
-  if (slice.length > 0) await look()
+  if (slice.length > 0) await poll()
   if (shutdownSignal.aborted) return undefined
   return { strays, promised, missing: Math.max(0, promised - processed) }
 }
@@ -130,7 +130,7 @@ export async function lookAtBlobs(
   condemnedBefore: number,
 ): Promise<{ blobs: StoredBlob[]; last: number | undefined }> {
   const columns = ['blob.id', 'blob.account_id', 'blob.sha256', 'blob.refs', 'blob.condemned_at'] as const
-  const slice = (wanted: 'idle' | 'condemned') =>
+  const slice = (state: 'idle' | 'condemned') =>
     db
       .selectFrom('blob')
       .select(columns)
@@ -141,10 +141,10 @@ export async function lookAtBlobs(
           .whereRef('upload.blob_id', '=', 'blob.id')
           .as('touched'),
       )
-      .$if(wanted === 'idle', (of) =>
+      .$if(state === 'idle', (of) =>
         of.where(sql<boolean>`refs = 0 and condemned_at is null`).where('id', '>', after).orderBy('id'),
       )
-      .$if(wanted === 'condemned', (of) => of.where('condemned_at', '<', condemnedBefore).orderBy('condemned_at'))
+      .$if(state === 'condemned', (of) => of.where('condemned_at', '<', condemnedBefore).orderBy('condemned_at'))
       .limit(SLICE)
       .execute()
   const [idle, condemned] = [await slice('idle'), await slice('condemned')]

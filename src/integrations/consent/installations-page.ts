@@ -91,19 +91,19 @@ export const installedScreens: readonly Screen[] = [
 ]
 
 async function showInstalled(ctx: UserPageCtx, { query }: InstalledInput): Promise<View> {
-  const one = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
-  const accounts = one ? [one] : await accountsOf(ctx)
+  const own = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
+  const accounts = own ? [own] : await accountsOf(ctx)
   const sections: Html[] = []
   const origins = new Set<string>()
   for (const account of accounts) {
-    sections.push(await accountSection(ctx, account, one ? MAX_OF_ONE : MAX_OF_ALL, origins))
+    sections.push(await accountSection(ctx, account, own ? MAX_OF_ONE : MAX_OF_ALL, origins))
   }
   return {
     title: 'Installed integrations',
     images: [...origins].join(' '),
     body: html`<h1>Installed integrations</h1>
 <p>Other teams run these integrations. Each has the access listed below its name until it is uninstalled.</p>
-${one && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
+${own && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
 ${sections}`,
   }
 }

@@ -41,7 +41,7 @@ function tallyOf(running: readonly RunningDelivery[]) {
     for (const key of ['all', endpointId, accountId, ...(failing ? ['failing', `failing ${accountId}`] : [])])
       counts.set(key, of(key) + 1)
   }
-  for (const one of running) add(one)
+  for (const entry of running) add(entry)
   const shareIn = (free: number) => Math.min(PER_ACCOUNT, Math.max(1, Math.floor(free / OF_FREE)))
   return {
     /** Allocates a slot to the queue if one is free, and returns whether it did. */

@@ -49,7 +49,9 @@ function deliveryWork(deps: Deps): LeaseQueue<Piece> {
       // Each pass scans every queue once: from the last position to the end, then from the start.
       for (let atStart = place === undefined; ; ) {
         const { due, next } = await dueQueues(deps.db.read, now, place)
-        const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
+        const failing = new Set(
+          due.filter((delivery) => delivery.failing_since !== null).map((delivery) => delivery.endpoint_id),
+        )
         const shares = allocateSlots(due, running)
         const deliveries = shares.size === 0 ? [] : await lease(deps, shares, now)
         place = next

@@ -8,9 +8,9 @@ type Said = Pick<PatchDrain, 'projects' | 'projectIds' | 'filter'>
 
 /** Refuses: bad_request 400, for anything but log lines. */
 export function mustBeLogs(schemas: NewDrain['schemas']): void {
-  const other = Object.keys(schemas).find((name) => name !== 'log')
-  if (other === undefined) return
-  wrong(`\`schemas\`: Berth sends log lines (\`log\`), and has no \`${other.slice(0, 100)}\` to send`)
+  const kind = Object.keys(schemas).find((name) => name !== 'log')
+  if (kind === undefined) return
+  wrong(`\`schemas\`: Berth sends log lines (\`log\`), and has no \`${kind.slice(0, 100)}\` to send`)
 }
 
 /** Refuses: bad_request 400, for a URL that cannot be posted to. */
@@ -42,9 +42,9 @@ export function drainProjects({ projects, projectIds, filter }: Said): readonly 
   return projects === 'all' || projectIds === null ? null : ids
 }
 
-function haveSame(one: readonly string[], other: readonly string[]): boolean {
-  const both = new Set([...one, ...other])
-  return both.size === new Set(one).size && both.size === new Set(other).size
+function haveSame(a: readonly string[], b: readonly string[]): boolean {
+  const both = new Set([...a, ...b])
+  return both.size === new Set(a).size && both.size === new Set(b).size
 }
 
 function wrong(sentence: string): never {

@@ -23,7 +23,7 @@ async function leaveIntegrations(ctx: OperatorCtx, account: EventAccount, projec
       const ids = JSON.parse(project_ids_json!) as string[]
       if (!ids.includes(projectId)) continue
       // An empty list stays a list, because null means every project.
-      const rest = JSON.stringify(ids.filter((one) => one !== projectId))
+      const rest = JSON.stringify(ids.filter((id) => id !== projectId))
       await ctx.db.updateTable(table).set({ project_ids_json: rest }).where('id', '=', id).execute()
     }
   }

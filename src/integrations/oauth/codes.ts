@@ -81,12 +81,12 @@ const MAX_LOOKS = 5
  */
 export async function hadBegun({ db, deps: { clock }, now }: OperatorCtx, usedStamp: number): Promise<boolean> {
   if (isSqlite(db)) return usedStamp > now * STAMPS_PER_MS
-  for (let look = 0; look < MAX_LOOKS; look++) {
-    const asked = clock.now()
+  for (let round = 0; round < MAX_LOOKS; round++) {
+    const since = clock.now()
     const { stamp } = await db.selectNoFrom(DATABASE_STAMP.as('stamp')).executeTakeFirstOrThrow()
     const began = (at: number) => Number(stamp) - (at - now) * STAMPS_PER_MS
     if (usedStamp < began(clock.now() + 1)) return false
-    if (usedStamp > began(asked - 1)) return true
+    if (usedStamp > began(since - 1)) return true
   }
   return true
 }

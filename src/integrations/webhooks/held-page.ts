@@ -47,10 +47,10 @@ their owner. Do so only for addresses that you know.`,
 async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View> {
   const account = await findOwnAccount(ctx, params.accountId!)
   if (account.role !== 'OWNER') refuse('owner_only')
-  const one = (await listHeldEndpoints(ctx, account.id)).find(({ id }) => id === params.endpointId)
-  if (one === undefined)
+  const endpoint = (await listHeldEndpoints(ctx, account.id)).find(({ id }) => id === params.endpointId)
+  if (endpoint === undefined)
     refuse('not_found', 'No webhook or log drain with this id is on hold. It may have a new owner, or was removed.')
   const by = accountContext(ctx, account)
-  await transferEndpointOwnership(by, one.table, one)
-  return { redirectTo: '/integrations/installed', audit: { by, subjectId: one.id } }
+  await transferEndpointOwnership(by, endpoint.table, endpoint)
+  return { redirectTo: '/integrations/installed', audit: { by, subjectId: endpoint.id } }
 }

@@ -86,11 +86,11 @@ export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
  * was lost.
  */
 export async function copyRows(from: Queries, to: Queries, progress: Progress): Promise<string[]> {
-  const [one, other] = [await tablesToCopy(from), await tablesToCopy(to)]
-  const own = isSqlite(from) ? one : other
+  const [source, target] = [await tablesToCopy(from), await tablesToCopy(to)]
+  const own = isSqlite(from) ? source : target
   const ownOf = (all: Map<string, string[]>) => new Map([...all].filter(([name]) => own.has(name)))
-  const tables = ownOf(one)
-  mustBeAlike(tables, ownOf(other))
+  const tables = ownOf(source)
+  mustBeAlike(tables, ownOf(target))
   const counts = new Map<string, number>()
   for (const table of tables.keys()) counts.set(table, await countRows(from, table))
   const total = counts.values().reduce((sum, count) => sum + count, 0)
@@ -106,7 +106,7 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
     if (there !== count) throw new Error(`the table ${table} has ${there} rows of ${count}; nothing was saved`)
   }
   if (!isSqlite(to)) await goOnCounting(to, own)
-  return [...one.keys()].filter((name) => !own.has(name))
+  return [...source.keys()].filter((name) => !own.has(name))
 }
 
 /** PostgreSQL sequences do not notice rows with explicit numbers. SQLite uses the greatest number. */
@@ -119,10 +119,10 @@ async function goOnCounting(to: Store, own: ReadonlyMap<string, unknown>): Promi
 }
 
 /** The order of columns may differ between engines after migrations. */
-function mustBeAlike(one: Map<string, string[]>, other: Map<string, string[]>): void {
+function mustBeAlike(a: Map<string, string[]>, b: Map<string, string[]>): void {
   const textOf = (tables: Map<string, string[]>) =>
     [...tables].map(([name, columns]) => `${name}(${columns.toSorted()})`).sort()
-  const [left, right] = [textOf(one), textOf(other)]
+  const [left, right] = [textOf(a), textOf(b)]
   const odd = left.find((table) => !right.includes(table)) ?? right.find((table) => !left.includes(table))
   if (odd !== undefined) throw new Error(`the two stores do not have the same tables: ${odd} is in one of them only`)
 }

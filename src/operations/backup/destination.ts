@@ -19,9 +19,9 @@ export type BackupDestination = {
   /** An unmounted disk leaves an empty directory. A bucket that responds is always mounted. */
   isMounted: boolean
   /** Lets `make` write a backup into a directory and stores it here. Returns the result of `make`. */
-  store<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  store<T extends { file: string }>(make: (directory: string) => Promise<T>, stop: AbortSignal): Promise<T>
   /** As `store`, next to a scheduled backup that may be in progress. Throws when the name exists. */
-  storeManual<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  storeManual<T extends { file: string }>(make: (directory: string) => Promise<T>, stop: AbortSignal): Promise<T>
   /** Names of the complete backups, in no order. */
   list(stop: AbortSignal): Promise<string[]>
   /** Calls `work` with a backup as a file next to its manifest. */
@@ -51,22 +51,22 @@ export function destinationName(at: BackupDestinationSetting): string {
   return 'folder' in at ? at.folder : `s3://${at.bucket}/${at.prefix}`.replace(/\/$/, '')
 }
 
-function folderPlace(folder: string): BackupDestination {
+function folderPlace(directory: string): BackupDestination {
   const keep: BackupDestination['store'] = async (make) => {
-    createLastDirectory(folder)
-    removeStaleTemporaryFiles(folder, 'berth-', DEAD_MS)
-    return make(folder)
+    createLastDirectory(directory)
+    removeStaleTemporaryFiles(directory, 'berth-', DEAD_MS)
+    return make(directory)
   }
   return {
-    name: folder,
+    name: directory,
     isMounted: true,
     store: keep,
     storeManual: keep,
-    list: async () => wholeOnes(namesIn(folder)),
-    read: (name, work) => work(join(folder, name)),
+    list: async () => wholeOnes(namesIn(directory)),
+    read: (name, work) => work(join(directory, name)),
     async remove(name) {
       // The manifest goes first, so a partly deleted backup never counts as complete.
-      for (const file of [manifestFile(join(folder, name)), join(folder, name)]) rmSync(file, { force: true })
+      for (const file of [manifestFile(join(directory, name)), join(directory, name)]) rmSync(file, { force: true })
     },
   }
 }
@@ -82,9 +82,9 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
     },
     async read(backup, work, stop) {
       createDirectory(dataFolder)
-      const folder = mkdtempSync(join(dataFolder, CHECK))
+      const directory = mkdtempSync(join(dataFolder, CHECK))
       try {
-        const file = join(folder, backup)
+        const file = join(directory, backup)
         const text = await bucket.get(manifestFile(`${prefix}${backup}`), stop)
         if (text === undefined) throw new NoBackup(`${name}/${manifestFile(backup)} is not there`)
         writeFileAtomically(manifestFile(file), text.toString())
@@ -95,7 +95,7 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
         })
         return await work(file)
       } finally {
-        rmSync(folder, { recursive: true, force: true })
+        rmSync(directory, { recursive: true, force: true })
       }
     },
     async remove(backup, stop) {
@@ -129,33 +129,33 @@ function bucketKeeps(
   return {
     async store(make, stop) {
       // Only one instance makes a scheduled backup, so leftovers are from an interrupted one.
-      const folder = join(dataFolder, 'backup-on-its-way')
-      rmSync(folder, { recursive: true, force: true })
+      const directory = join(dataFolder, 'backup-on-its-way')
+      rmSync(directory, { recursive: true, force: true })
       removeOldChecks(dataFolder)
-      createDirectory(folder)
+      createDirectory(directory)
       try {
-        const made = await make(folder)
+        const made = await make(directory)
         await upload(made.file, stop)
         return made
       } finally {
-        rmSync(folder, { recursive: true, force: true })
+        rmSync(directory, { recursive: true, force: true })
       }
     },
     async storeManual(make, stop) {
       createDirectory(dataFolder)
       removeOldChecks(dataFolder)
       // A separate directory, which a scheduled backup does not empty. Leftovers of a killed process are removed like old checks.
-      const folder = mkdtempSync(join(dataFolder, CHECK))
+      const directory = mkdtempSync(join(dataFolder, CHECK))
       try {
-        const made = await make(folder)
+        const made = await make(directory)
         const key = `${prefix}${basename(made.file)}`
-        const existing = (await bucket.list(key, stop)).find((one) => one === key || one === manifestFile(key))
+        const existing = (await bucket.list(key, stop)).find((name) => name === key || name === manifestFile(key))
         if (existing !== undefined)
           throw new Error(`${name}/${existing.slice(prefix.length)} exists already: name another file, or a directory`)
         await upload(made.file, stop)
         return made
       } finally {
-        rmSync(folder, { recursive: true, force: true })
+        rmSync(directory, { recursive: true, force: true })
       }
     },
   }
@@ -167,9 +167,9 @@ function wholeOnes(names: readonly string[]): string[] {
 }
 
 /** Lists the names in a directory; empty when it does not exist. */
-export function namesIn(folder: string): string[] {
+export function namesIn(directory: string): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
     throw error
@@ -178,7 +178,7 @@ export function namesIn(folder: string): string[] {
 
 /** A killed check leaves its copy. */
 function removeOldChecks(dataFolder: string): void {
-  for (const name of namesIn(dataFolder).filter((one) => one.startsWith(CHECK))) {
+  for (const name of namesIn(dataFolder).filter((file) => file.startsWith(CHECK))) {
     const stats = statSync(join(dataFolder, name), { throwIfNoEntry: false })
     if (stats !== undefined && stats.mtimeMs < Date.now() - DEAD_CHECK_MS)
       rmSync(join(dataFolder, name), { recursive: true, force: true })

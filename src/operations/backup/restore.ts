@@ -107,20 +107,20 @@ async function restorePostgres(
   const { openPostgresConnection } = await import('../../platform/db/postgres/open.ts')
   const target = openPostgresConnection(url)
   createDirectory(dataDirectory)
-  const folder = mkdtempSync(join(dataDirectory, 'restoring-'))
+  const directory = mkdtempSync(join(dataDirectory, 'restoring-'))
   try {
     await mustBeAlone(target)
     await mustNotBeNewer(target)
     if (!force) await mustBeEmpty(target)
     await migrate(target)
-    const file = pending.length === 0 ? backup : join(folder, 'backup.db')
+    const file = pending.length === 0 ? backup : join(directory, 'backup.db')
     const migrated = pending.length === 0 ? [] : await copyAndMigrate(backup, file)
     await withFile(file, true, (from) => target.transaction().execute((to) => replaceRows(from, to, force, progress)))
     await sql`analyze`.execute(target)
     return { migrated }
   } finally {
     await target.destroy()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 

@@ -16,24 +16,24 @@ const MAX_DOUBTFUL = 5
  */
 export function backupsToPrune(backups: readonly StoredBackup[], { last, daily, weekly }: BackupRetention): string[] {
   const newestFirst = backups.toSorted((a, b) => b.begunAt - a.begunAt)
-  const whole = newestFirst.filter((one) => one.whole)
+  const whole = newestFirst.filter((backup) => backup.whole)
   const newest = whole[0]?.begunAt ?? 0
-  const doubtful = newestFirst.filter((one) => !one.whole && one.begunAt > newest).slice(0, MAX_DOUBTFUL)
+  const doubtful = newestFirst.filter((backup) => !backup.whole && backup.begunAt > newest).slice(0, MAX_DOUBTFUL)
   const stays = new Set([
     ...doubtful,
     ...whole.slice(0, Math.max(1, last)),
     ...newestOfEach(whole, daily, ({ begunAt }) => Math.floor(begunAt / DAY_MS)),
     ...newestOfEach(whole, weekly, ({ begunAt }) => Math.floor((begunAt - FIRST_MONDAY_MS) / (7 * DAY_MS))),
   ])
-  return newestFirst.filter((one) => !stays.has(one)).map(({ name }) => name)
+  return newestFirst.filter((backup) => !stays.has(backup)).map(({ name }) => name)
 }
 
 function newestOfEach(
   newestFirst: readonly StoredBackup[],
   max: number,
-  spanOf: (one: StoredBackup) => number,
+  spanOf: (backup: StoredBackup) => number,
 ): StoredBackup[] {
   const first = new Map<number, StoredBackup>()
-  for (const one of newestFirst) if (!first.has(spanOf(one))) first.set(spanOf(one), one)
+  for (const backup of newestFirst) if (!first.has(spanOf(backup))) first.set(spanOf(backup), backup)
   return [...first.values()].slice(0, max)
 }

@@ -95,7 +95,10 @@ async function createAndCheck(deps: Deps, stop: AbortSignal): Promise<{ place: B
   const place = await openBackupDestination(config)
   if (place.isMounted) await mustHoldOurs(deps, place, stop)
   const options = { version: VERSION, withKeys: false }
-  const made = await place.store((folder) => createBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
+  const made = await place.store(
+    (directory) => createBackup(config, { to: `${directory}/`, ...options }, () => {}),
+    stop,
+  )
   const { leftOut } = made
   if (leftOut.length > 0)
     log.warn({ leftOut }, 'tables of another program are in the schema of Berth; no backup has them')
@@ -142,10 +145,10 @@ async function removeOld(
   const rows = await listScheduledBackups(db.read, place.name)
   const isProven = rows.some(({ name }) => name !== made && there.has(name))
   const missing = isProven ? rows.filter((row) => !there.has(row.name)).map(({ name }) => name) : []
-  const kept = rows
+  const remaining = rows
     .filter((row) => there.has(row.name))
     .map((row) => ({ name: row.name, begunAt: row.begun_at, whole: row.verified_at !== null && row.fault === null }))
-  const removed = backupsToPrune(kept, config.backups.keep)
+  const removed = backupsToPrune(remaining, config.backups.keep)
   for (const name of removed) await place.remove(name, stop)
   if (missing.length + removed.length > 0)
     await db.write((tx) => deleteBackupRecords(tx, place.name, [...missing, ...removed]))

@@ -57,9 +57,9 @@ export function openSiteFiles(
 
   return {
     async answer(request, response, path, query) {
-      const asked = readQuestion(path, query.get('account') ?? '')
-      if (asked === undefined) return plain(400, HOW_TO_ASK)
-      const { isManifest, accountId, sha256 } = asked
+      const question = readQuestion(path, query.get('account') ?? '')
+      if (question === undefined) return plain(400, HOW_TO_ASK)
+      const { isManifest, accountId, sha256 } = question
       if (!(await (isManifest ? hasManifest : hasFile)(db.read, accountId, sha256)))
         return plain(404, isManifest ? 'The account has no such output.' : 'The account has no such file.')
       const size = await files.sizeOf(accountId, sha256)

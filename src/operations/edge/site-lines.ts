@@ -75,25 +75,25 @@ export function textOf(line: SnapshotLine): string {
 }
 
 /** Returns the keys, as in `edge_change`, in which two indexes differ. */
-export async function keysThatDiffer({ facts: one }: HostIndex, { facts: other }: HostIndex): Promise<string[]> {
+export async function keysThatDiffer({ facts: a }: HostIndex, { facts: b }: HostIndex): Promise<string[]> {
   const ofDeployment = (facts: DeploymentRecord) => `${facts.url} ${textOf(deploymentLine(facts))}`
   return [
-    ...(await differing('domain', one.names, other.names, (facts) => textOf(nameLine(facts)))),
-    ...(await differing('deployment', one.deployments, other.deployments, ofDeployment)),
-    ...(await differing('project', one.projects, other.projects, (facts) => textOf(projectLine(facts)))),
+    ...(await differing('domain', a.names, b.names, (facts) => textOf(nameLine(facts)))),
+    ...(await differing('deployment', a.deployments, b.deployments, ofDeployment)),
+    ...(await differing('project', a.projects, b.projects, (facts) => textOf(projectLine(facts)))),
   ]
 }
 
 async function differing<F>(
   kind: string,
-  one: ReadonlyMap<string, F>,
-  other: ReadonlyMap<string, F>,
+  a: ReadonlyMap<string, F>,
+  b: ReadonlyMap<string, F>,
   text: (facts: F) => string,
 ): Promise<string[]> {
   const keys: string[] = []
   let compared = 0
-  for (const id of new Set([...one.keys(), ...other.keys()])) {
-    const [before, after] = [one.get(id), other.get(id)]
+  for (const id of new Set([...a.keys(), ...b.keys()])) {
+    const [before, after] = [a.get(id), b.get(id)]
     if (before === undefined || after === undefined || text(before) !== text(after)) keys.push(`${kind} ${id}`)
     if (++compared % SLICE === 0) await nextTurn()
   }

@@ -118,8 +118,8 @@ async function readDisk({ config, metrics }: Deps): Promise<void> {
 }
 
 /** Undefined on failure or timeout. */
-function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
-  return withTimeLimit(asked, MAX_MS, undefined).catch(() => undefined)
+function inTime<T>(request: Promise<T>): Promise<T | undefined> {
+  return withTimeLimit(request, MAX_MS, undefined).catch(() => undefined)
 }
 
 async function due(db: Queries, table: 'delivery' | 'mail', now: number) {

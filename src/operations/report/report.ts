@@ -18,9 +18,9 @@ const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJ
 export async function buildReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
   const tally = createTally()
   await findSafekeeping(ctx, tally)
-  for (const one of PARTS) {
-    const partial = await scanTable(ctx.db, one, (within) => one.find(ctx, tally, within), slices)
-    if (partial) tally.isPartial(...one.kinds)
+  for (const scan of PARTS) {
+    const partial = await scanTable(ctx.db, scan, (within) => scan.find(ctx, tally, within), slices)
+    if (partial) tally.isPartial(...scan.kinds)
   }
   return { sections: tally.sections(), at: ctx.now }
 }

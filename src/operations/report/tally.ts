@@ -16,11 +16,11 @@ export function createTally(): Tally {
   const partial = new Set<Kind>()
   return {
     add(kind, item) {
-      const one = found.get(kind) ?? { count: 0, items: [] }
-      one.count++
-      one.items.push(item)
-      if (one.items.length >= MAX_KEPT) one.items = longest(one.items)
-      found.set(kind, one)
+      const group = found.get(kind) ?? { count: 0, items: [] }
+      group.count++
+      group.items.push(item)
+      if (group.items.length >= MAX_KEPT) group.items = longest(group.items)
+      found.set(kind, group)
     },
     isPartial(...kinds) {
       for (const kind of kinds) partial.add(kind)

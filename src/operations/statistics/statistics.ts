@@ -83,7 +83,7 @@ export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
     refusals: deps.metrics
       .valuesByLabel('berth_refusals_total')
       .map(([key, count]) => ({ key, count }))
-      .sort((one, two) => two.count - one.count)
+      .sort((a, two) => two.count - a.count)
       .slice(0, MAX_REFUSALS),
     deliveries,
   }
@@ -138,7 +138,7 @@ async function deliveriesByHour({ db, now }: OperatorCtx): Promise<Statistics['d
     .orderBy('hour')
     .execute()
   return [...Map.groupBy(rows, ({ hour }) => Number(hour))].map(([hour, found]) => {
-    const countOf = (status: string) => Number(found.find((one) => one.status === status)?.count ?? 0)
+    const countOf = (status: string) => Number(found.find((row) => row.status === status)?.count ?? 0)
     return {
       hour: hour * HOUR_MS,
       delivered: countOf('delivered'),

@@ -14,7 +14,7 @@ export function isPublicAddress(text: string): boolean {
   const address = ipaddr.process(text)
   if (address.kind() === 'ipv4') return address.range() === 'unicast'
   const held = addressesIn(address as ipaddr.IPv6)
-  if (held !== undefined) return held.every((one) => one.range() === 'unicast')
+  if (held !== undefined) return held.every((address) => address.range() === 'unicast')
   return address.range() === 'unicast' && (address as ipaddr.IPv6).match(GLOBAL_V6)
 }
 

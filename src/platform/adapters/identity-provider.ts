@@ -109,8 +109,8 @@ async function addressOf(
   const about = { redirect_uri: redirectUri, scope, state, nonce, code_challenge, code_challenge_method: 'S256' }
   // OpenID Connect Core 1.0, 11: a provider issues a refresh token only with user consent.
   const prompt = again ? 'login' : scope.includes('offline_access') ? 'consent' : undefined
-  const asked = { ...about, ...(prompt && { prompt }), ...(again && { max_age: '0' }) }
-  return library.buildAuthorizationUrl(config, asked).href
+  const parameters = { ...about, ...(prompt && { prompt }), ...(again && { max_age: '0' }) }
+  return library.buildAuthorizationUrl(config, parameters).href
 }
 
 async function redeem(
@@ -146,9 +146,12 @@ async function refresh(asked: Asked, refreshToken: string, { issuer, sub }: Name
 function scopeOf(config: Configuration, { scope }: SingleSignOnSettings): string {
   if (scope !== undefined) return scope
   const offered = config.serverMetadata().scopes_supported ?? []
-  return ['openid', 'email', 'profile', ...['groups', 'offline_access'].filter((one) => offered.includes(one))].join(
-    ' ',
-  )
+  return [
+    'openid',
+    'email',
+    'profile',
+    ...['groups', 'offline_access'].filter((scope) => offered.includes(scope)),
+  ].join(' ')
 }
 
 /** Adds the claims of the userinfo endpoint when email or groups are missing. */
@@ -182,7 +185,7 @@ function vouchedBy(
     emailVerified: isTrue(claims.email_verified),
     name: text('name'),
     username: text('preferred_username'),
-    groups: groups === undefined ? undefined : [groups].flat().filter((one) => typeof one === 'string'),
+    groups: groups === undefined ? undefined : [groups].flat().filter((group) => typeof group === 'string'),
     refreshToken,
   }
 }

@@ -61,11 +61,11 @@ const MAX_PAUSE_MS = 25
  * Maps items in order. Long work pauses every 3 ms, so that short requests and new connections wait for one slice only. Each step should take a few
  * milliseconds at most.
  */
-export async function mapInSlices<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
+export async function mapInSlices<T, R>(all: readonly T[], make: (item: T) => R | Promise<R>): Promise<R[]> {
   const results: R[] = []
   let began = performance.now()
-  for (const one of all) {
-    results.push(await make(one))
+  for (const item of all) {
+    results.push(await make(item))
     if (performance.now() - began < PIECE_MS) continue
     await pause()
     began = performance.now()

@@ -26,13 +26,13 @@ export function closestMatch(typed: string, candidates: readonly string[]): stri
 }
 
 /** Edit distance: insertions, deletions, substitutions and swaps. */
-function distance(one: string, other: string): number {
-  const rows = Array.from({ length: one.length + 1 }, (_, at) => [at, ...Array<number>(other.length).fill(0)])
-  for (let to = 1; to <= other.length; to++) rows[0]![to] = to
-  for (let from = 1; from <= one.length; from++) {
-    for (let to = 1; to <= other.length; to++) {
-      const same = one[from - 1] === other[to - 1]
-      const swapped = one[from - 1] === other[to - 2] && one[from - 2] === other[to - 1]
+function distance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, at) => [at, ...Array<number>(b.length).fill(0)])
+  for (let to = 1; to <= b.length; to++) rows[0]![to] = to
+  for (let from = 1; from <= a.length; from++) {
+    for (let to = 1; to <= b.length; to++) {
+      const same = a[from - 1] === b[to - 1]
+      const swapped = a[from - 1] === b[to - 2] && a[from - 2] === b[to - 1]
       rows[from]![to] = Math.min(
         rows[from - 1]![to]! + 1,
         rows[from]![to - 1]! + 1,
@@ -41,5 +41,5 @@ function distance(one: string, other: string): number {
       )
     }
   }
-  return rows[one.length]![other.length]!
+  return rows[a.length]![b.length]!
 }

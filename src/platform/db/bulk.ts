@@ -164,15 +164,15 @@ function statementsOf({ name, table, build }: Verb, columns: string[]): Statemen
   const id = `${name} ${table} ${columns}`
   const statements = cache.get(id)
   if (statements !== undefined) return statements
-  const one = compileOnce<Values, unknown>((db, value) => ({
+  const single = compileOnce<Values, unknown>((db, value) => ({
     compile: () => build(columns, (column) => sql`${value[column]}`, undefined).compile(db),
   }))
   const many = compileOnce<{ json: string }, unknown>((db, { json }) => ({
     compile: () => {
-      const given = sql`json_populate_recordset(null::${sql.table(table)}, ${json}::json) as given`
-      return build(columns, (column) => sql.ref(`given.${column}`), given).compile(db)
+      const source = sql`json_populate_recordset(null::${sql.table(table)}, ${json}::json) as given`
+      return build(columns, (column) => sql.ref(`given.${column}`), source).compile(db)
     },
   }))
-  cache.set(id, { one, many })
-  return { one, many }
+  cache.set(id, { one: single, many })
+  return { one: single, many }
 }

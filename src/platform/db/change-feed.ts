@@ -54,15 +54,15 @@ export function createChangeFeed(): ChangeFeed {
   const remembering: ((changed: ChangedTopics) => void)[] = []
   const waiting: ((changed: ChangedTopics) => void)[] = []
   let now = 0
-  let known = 0
+  let lastVersion = 0
   return {
     version: () => now,
-    isUnchanged: (topics, since) => since >= known && topics.every((topic) => (raised.get(topic) ?? 0) <= since),
+    isUnchanged: (topics, since) => since >= lastVersion && topics.every((topic) => (raised.get(topic) ?? 0) <= since),
     invalidate(changed) {
       now++
       if (changed === 'all' || raised.size + changed.length > KNOWN) {
         raised.clear()
-        known = now
+        lastVersion = now
       }
       if (changed !== 'all') for (const topic of changed) raised.set(topic, now)
       for (const listener of remembering) listener(changed)

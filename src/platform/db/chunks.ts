@@ -14,20 +14,20 @@ export function chunks<T>(all: readonly T[]): T[][] {
 /** Groups items, in order, by their total weight and their number. A heavier item is a group of its own. */
 export function chunksByWeight<T>(
   all: readonly T[],
-  weightOf: (one: T) => number,
+  weightOf: (item: T) => number,
   maxWeight: number,
   maxCount = Number.POSITIVE_INFINITY,
 ): T[][] {
   const groups: T[][] = []
   let total = 0
-  for (const one of all) {
-    const weight = weightOf(one)
+  for (const item of all) {
+    const weight = weightOf(item)
     const last = groups.at(-1)
     total += weight
     if (last === undefined || last.length === maxCount || total > maxWeight) {
-      groups.push([one])
+      groups.push([item])
       total = weight
-    } else last.push(one)
+    } else last.push(item)
   }
   return groups
 }

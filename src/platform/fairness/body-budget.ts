@@ -19,23 +19,23 @@ export type BodyBudget = {
 export function createBodyBudget(budget: number = BODY_BUDGET): BodyBudget {
   const coming = new Set<PendingBody>()
   let total = 0
-  const hold = (one: PendingBody, bytes: number) => {
-    one.bytes += bytes
+  const hold = (body: PendingBody, bytes: number) => {
+    body.bytes += bytes
     total += bytes
-    coming.add(one)
+    coming.add(body)
     for (const oldest of coming) {
       if (total <= budget) return
       oldest.fail('overloaded')
     }
   }
-  const drop = (one: PendingBody) => {
-    coming.delete(one)
-    total -= one.bytes
-    one.bytes = 0
+  const drop = (body: PendingBody) => {
+    coming.delete(body)
+    total -= body.bytes
+    body.bytes = 0
   }
   return {
     read: (stream, limit, declared, done) =>
-      readBody({ hold, drop, whole: (one) => coming.delete(one) }, stream, limit, declared, done),
+      readBody({ hold, drop, whole: (body) => coming.delete(body) }, stream, limit, declared, done),
     release(body) {
       total -= body.length
     },
@@ -54,28 +54,28 @@ function readBody(budget: Budget, stream: Readable, limit: number, declared: num
     stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
     chunks.clear()
   }
-  const one: PendingBody = {
+  const pending: PendingBody = {
     bytes: 0,
     fail(key) {
       leave()
-      budget.drop(one)
+      budget.drop(pending)
       done(new Refusal(key, REFUSALS[key][2], {}))
     },
   }
   const onData = (chunk: Buffer) => {
-    if (one.bytes + chunk.length > limit) return one.fail('payload_too_large')
+    if (pending.bytes + chunk.length > limit) return pending.fail('payload_too_large')
     chunks.push(chunk)
-    budget.hold(one, chunk.length)
+    budget.hold(pending, chunk.length)
   }
   const onEnd = () => {
-    if (!Number.isNaN(declared) && declared !== one.bytes) return one.fail('bad_request')
+    if (!Number.isNaN(declared) && declared !== pending.bytes) return pending.fail('bad_request')
     const body = chunks.join()
     leave()
-    budget.whole(one)
+    budget.whole(pending)
     done(null, body)
   }
-  const onBroken = () => one.fail('bad_request')
-  if (declared > limit) one.fail('payload_too_large')
+  const onBroken = () => pending.fail('bad_request')
+  if (declared > limit) pending.fail('payload_too_large')
   else stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
 }
 

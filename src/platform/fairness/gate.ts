@@ -125,8 +125,8 @@ export function runWhenAdmitted<T>(
 async function runInGate<T>(gate: Gate, owner: string, make: () => Promise<T>, isShort: boolean): Promise<T> {
   if (isShort) beginShortRequest()
   try {
-    const turn = gate.enter(owner)
-    if (turn !== undefined) await turn
+    const place = gate.enter(owner)
+    if (place !== undefined) await place
     try {
       return await make()
     } finally {

@@ -38,9 +38,9 @@ export function createResponseBuffers(rules: ResponseBufferOptions = {}): Respon
   const { budget = RESPONSE_BUFFER_BYTES, maxStallMs = MAX_STALL_MS } = rules
   const lines = new Map<Socket, ConnectionBacklog>()
   const owed = createByteCounts()
-  const drop = (one: PendingResponse) => {
-    if (!one.line.answers.delete(one)) return
-    owed.add(one.owner, -one.bytes)
+  const drop = (response: PendingResponse) => {
+    if (!response.line.answers.delete(response)) return
+    owed.add(response.owner, -response.bytes)
     if (owed.all() === 0) watch.stop()
     rules.onDrained?.()
   }
@@ -71,13 +71,13 @@ export function createResponseBuffers(rules: ResponseBufferOptions = {}): Respon
     track({ socket }, response, owner, body) {
       if (body.length < SHORT && response.socket !== null && !(socket.writableLength > 0)) return body
       const line = lineOf(lines, socket, forget)
-      const one = { line, owner, bytes: body.length }
-      line.answers.add(one)
-      owed.add(owner, one.bytes)
+      const pending = { line, owner, bytes: body.length }
+      line.answers.add(pending)
+      owed.add(owner, pending.bytes)
       watch.start()
       response.once('finish', () => {
         line.movedAt = performance.now()
-        drop(one)
+        drop(pending)
       })
       keepWithin(line)
       return body.length <= 2 * PIECE ? body : Readable.from(piecesOf(body, line), AS_BYTES)

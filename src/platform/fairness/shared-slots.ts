@@ -19,32 +19,32 @@ export function createSharedSlots({ slots, ofOwner }: { slots: number; ofOwner: 
   const owners = createSemaphore({ slots, canAcquire: (_, inUse, free) => inUse < ofOwner && inUse < free })
   const own = new Map<string, Own>()
   const enter = (owner: string): Own => {
-    const one = own.getOrInsertComputed(owner, () => ({
+    const slots = own.getOrInsertComputed(owner, () => ({
       askers: createSemaphore({ slots: ofOwner, canAcquire: (_, inUse, free) => inUse < free }),
       users: 0,
     }))
-    one.users++
-    return one
+    slots.users++
+    return slots
   }
-  const leave = (owner: string, one: Own) => {
-    if (--one.users === 0) own.delete(owner)
+  const leave = (owner: string, slots: Own) => {
+    if (--slots.users === 0) own.delete(owner)
   }
   return {
     async acquire(owner, asker, timeoutMs, signal) {
       const until = performance.now() + timeoutMs
-      const one = enter(owner)
-      if (await one.askers.acquire(asker, timeoutMs, signal)) {
+      const slots = enter(owner)
+      if (await slots.askers.acquire(asker, timeoutMs, signal)) {
         if (await owners.acquire(owner, Math.max(0, until - performance.now()), signal)) return true
-        one.askers.release(asker)
+        slots.askers.release(asker)
       }
-      leave(owner, one)
+      leave(owner, slots)
       return false
     },
     release(owner, asker) {
-      const one = own.get(owner)!
+      const slots = own.get(owner)!
       owners.release(owner)
-      one.askers.release(asker)
-      leave(owner, one)
+      slots.askers.release(asker)
+      leave(owner, slots)
     },
   }
 }

@@ -55,17 +55,17 @@ export async function beginIdempotent(
   authorization: string | undefined,
   repeatMs?: number,
 ): Promise<IdempotentRequest | undefined> {
-  const given = acceptsIdempotencyKey(route) ? keyOf(route, request) : undefined
-  if (given === undefined && repeatMs === undefined) return undefined
-  const isForm = given !== undefined && request.session !== undefined
+  const key = acceptsIdempotencyKey(route) ? keyOf(route, request) : undefined
+  if (key === undefined && repeatMs === undefined) return undefined
+  const isForm = key !== undefined && request.session !== undefined
   const print = isForm ? undefined : await fingerprintOf(route.method, request)
   const secret = request.session?.secret ?? parseBearer(authorization)!
   // Keys that callers send contain no line break.
-  const id = fingerprint(`${secret} ${given ?? `repeat\n${print}`}`)
-  const retentionMs = given === undefined ? repeatMs! : RETENTION_MS
+  const id = fingerprint(`${secret} ${key ?? `repeat\n${print}`}`)
+  const retentionMs = key === undefined ? repeatMs! : RETENTION_MS
   const running = IN_PROGRESS.getOrInsertComputed(deps, () => new Map())
   for (let first = running.get(id); first !== undefined; first = running.get(id)) {
-    if (given !== undefined && !isForm) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
+    if (key !== undefined && !isForm) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
     await first
   }
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -80,12 +80,12 @@ export async function beginIdempotent(
     find,
     async claim(tx, now) {
       // The period starts when the first request is done, because a client repeats when that takes too long.
-      const doneAt = given === undefined ? deps.clock.now() : now
+      const doneAt = key === undefined ? deps.clock.now() : now
       const isFree = await claimKey(tx, { id, asked: hash, now: doneAt }, now - retentionMs)
       return isFree ? undefined : find(tx, now)
     },
     store: (tx, answer, spend) =>
-      keepAnswer(tx, { id, status: route.status, sealing, isDemanded: given !== undefined }, answer, spend),
+      keepAnswer(tx, { id, status: route.status, sealing, isDemanded: key !== undefined }, answer, spend),
     finish() {
       running.delete(id)
       resolve()

@@ -128,7 +128,8 @@ export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
   const query: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(raw.values)) {
     const property = Object.hasOwn(properties, key) ? properties[key]! : undefined
-    if (property?.type === 'array') query[key] = [value, ...(raw.again.get(key) ?? [])].flatMap((one) => one.split(','))
+    if (property?.type === 'array')
+      query[key] = [value, ...(raw.again.get(key) ?? [])].flatMap((item) => item.split(','))
     else if (property !== undefined) query[key] = coerce(value, property.type)
     else if (isOfFamily(key, patternProperties)) query[key] = value
   }

@@ -118,9 +118,9 @@ function compressResponse(answer: unknown): CompressedValue {
   const { body, ...rest } = answer as SerializedResponse
   const compressed = zstdCompressSync(body!, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
   // A buffer of its own, as above.
-  const kept = Buffer.allocUnsafeSlow(compressed.length)
-  kept.set(compressed)
-  return { bytes: kept.length, decompress: () => ({ ...rest, body: zstdDecompressSync(kept) }) }
+  const copy = Buffer.allocUnsafeSlow(compressed.length)
+  copy.set(compressed)
+  return { bytes: copy.length, decompress: () => ({ ...rest, body: zstdDecompressSync(copy) }) }
 }
 
 /** A cached caller is one object, so its identity separates the responses of callers. */

@@ -76,9 +76,9 @@ function typesAt(faults: ErrorObject[], { instancePath }: ErrorObject): string[]
   return [...new Set(ofType.flatMap(({ params }) => params.type as string | string[]))]
 }
 
-function isNearer(one: ErrorObject, other: ErrorObject): boolean {
+function isNearer(a: ErrorObject, b: ErrorObject): boolean {
   const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
-  if (depth(one) !== depth(other)) return depth(one) > depth(other)
+  if (depth(a) !== depth(b)) return depth(a) > depth(b)
   // "should match a schema in anyOf" follows the errors of the variants and names nothing.
   const nearness = ({ keyword, data, params }: ErrorObject) => {
     if (keyword === 'anyOf') return 0
@@ -86,7 +86,7 @@ function isNearer(one: ErrorObject, other: ErrorObject): boolean {
     const isOther = allowed?.every((value) => typeof value !== typeof data)
     return keyword === 'type' || isOther ? 1 : 2
   }
-  return nearness(one) > nearness(other)
+  return nearness(a) > nearness(b)
 }
 
 /** Quotes the path of a field for a message, truncated. */

@@ -64,12 +64,12 @@ export function createDatabaseCounter(
     const window = windows.current(owner, now)
     window.waiting += count
     try {
-      for (let asked = false; ; asked = true) {
+      for (let isSecond = false; ; isSecond = true) {
         const left = consumeLocally(window, count)
         if (left !== undefined) return left
         const need = count - window.local
         // Refunds of other instances are known only to the database.
-        if (window.room < need && (asked || !refundable)) return leftOf(window, true)
+        if (window.room < need && (isSecond || !refundable)) return leftOf(window, true)
         window.asking ??= ask(owner, window, now, need).finally(() => {
           window.asking = undefined
         })

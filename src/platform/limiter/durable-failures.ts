@@ -23,9 +23,9 @@ export function createDurableFailures(): DurableFailures {
   return {
     counterOf(limit) {
       if (!limit.failures) return createMemoryCounter(limit)
-      const kept = { limit, windows: windowsOf(limit.seconds), changed: new Set<string>() }
-      all.set(limit.name, kept)
-      return createMemoryCounter(limit, (owner) => void kept.changed.add(owner), kept.windows)
+      const entry = { limit, windows: windowsOf(limit.seconds), changed: new Set<string>() }
+      all.set(limit.name, entry)
+      return createMemoryCounter(limit, (owner) => void entry.changed.add(owner), entry.windows)
     },
     async read(db, now) {
       for (const { limit, windows } of all.values()) {
@@ -34,7 +34,7 @@ export function createDurableFailures(): DurableFailures {
       }
     },
     async write(write) {
-      const changes = [...all.values()].map((kept) => ({ ...kept, owners: [...kept.changed] }))
+      const changes = [...all.values()].map((entry) => ({ ...entry, owners: [...entry.changed] }))
       if (changes.every(({ owners }) => owners.length === 0)) return
       for (const { changed } of changes) changed.clear()
       try {

@@ -30,20 +30,20 @@ export async function startLimiter(
       write: async () => {},
     }
   }
-  const kept = createDurableFailures()
-  const limits = createLimiter(rateLimits, kept.counterOf)
-  await kept.read(db.read, now)
-  return { limits, write: () => kept.write((work) => db.write(work)) }
+  const failures = createDurableFailures()
+  const limits = createLimiter(rateLimits, failures.counterOf)
+  await failures.read(db.read, now)
+  return { limits, write: () => failures.write((work) => db.write(work)) }
 }
 
 function portionsOf(db: Db, apart: NonNullable<Db['autocommit']>, metrics: Metrics): AllocationStore {
-  const asked = metrics.counter('berth_limit_portions_total')
+  const portions = metrics.counter('berth_limit_portions_total')
   return {
     allocate(portion) {
-      asked.value++
+      portions.value++
       return allocate(apart, portion)
     },
-    refund: (given) => refundAllocation(apart, given),
+    refund: (portion) => refundAllocation(apart, portion),
     isUnavailable: (error) => db.refusalOf(error) !== undefined,
   }
 }

@@ -130,13 +130,13 @@ function keepAlive(pages: Subscriptions<Open>, end: (page: Open) => void): void 
   }
 }
 
-function openPage(asked: LivePage, at: number): Open {
-  const shownTopics = pageTopics(asked)
+function openPage(page: LivePage, at: number): Open {
+  const shownTopics = pageTopics(page)
   return {
-    ...asked,
-    owner: asked.accountId,
+    ...page,
+    owner: page.accountId,
     shownTopics,
-    topics: [...new Set<Topic>([...shownTopics, `account ${asked.userId}`, `sessions ${asked.userId}`])],
+    topics: [...new Set<Topic>([...shownTopics, `account ${page.userId}`, `sessions ${page.userId}`])],
     stream: new Readable({ read() {}, highWaterMark: MAX_UNSENT }),
     openedAt: performance.now(),
     changed: new Set(),
@@ -179,7 +179,7 @@ function batchChanges(
   let all = false
   changes.onChange((changed) => {
     if (changed === 'all') all = pages.all.size > 0
-    else for (const one of changed) if (pages.has(one)) gathered.set(one, changes.version())
+    else for (const page of changed) if (pages.has(page)) gathered.set(page, changes.version())
     if (all || gathered.size > 0) wake()
   })
   return (add) => {

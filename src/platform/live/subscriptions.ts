@@ -14,7 +14,7 @@ export type Subscriptions<T> = {
   /** Returns whether the page was open. */
   remove(page: T): boolean
   /** Returns the page to close before another one is opened, with a message. Undefined: there is room. */
-  evictionFor(asked: Pick<Subscriber, 'owner' | 'userId'>): { page: T; why: string } | undefined
+  evictionFor(subscriber: Pick<Subscriber, 'owner' | 'userId'>): { page: T; why: string } | undefined
 }
 
 /** Creates the subscriptions. `most`: limits of open pages. */
@@ -66,7 +66,7 @@ function oldestOfLargestUser<T extends Subscriber>(pages: Iterable<T>): T {
 
 /** Returns the largest entry; the first of equal ones. */
 function largestOf<S extends { size: number } | { length: number }>(sets: Iterable<readonly [string, S]>): S {
-  const sizeOf = (one: S) => ('size' in one ? one.size : one.length)
+  const sizeOf = (subscriber: S) => ('size' in subscriber ? subscriber.size : subscriber.length)
   return [...sets].reduce((a, b) => (sizeOf(b[1]) > sizeOf(a[1]) ? b : a))[1]
 }
 

@@ -126,11 +126,11 @@ export function operationDescription({ auth, method, needs = [], emits = [], noS
 
 /** Returns the parameters of path, query and headers, with example values. */
 export function parametersOf(route: Route, example: Example | undefined): Parameter[] {
-  const asked = [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
+  const parameters = [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
     const exampleText = exampleOf(route, example, parameter.in, parameter.name)
     return exampleText === undefined ? parameter : { ...parameter, example: typed(exampleText, parameter.schema) }
   })
-  return [...asked, ...headerParameters(route), ...(acceptsIdempotencyKey(route) ? [KEY_PARAMETER] : [])]
+  return [...parameters, ...headerParameters(route), ...(acceptsIdempotencyKey(route) ? [KEY_PARAMETER] : [])]
 }
 
 function headerParameters({ fileBody = {} }: Route): Place<'header'>[] {
@@ -171,7 +171,7 @@ function queryParameters(route: Route): Place<'query'>[] {
   }))
   if (route.auth !== 'public') return own
   // A filter of the route with the same name has its own description.
-  return [...own, ...ACCOUNT_PARAMETERS.filter(({ name }) => !own.some((one) => one.name === name))]
+  return [...own, ...ACCOUNT_PARAMETERS.filter(({ name }) => !own.some((parameter) => parameter.name === name))]
 }
 
 function contentOf(route: Route, example: Example | undefined): object {

@@ -29,6 +29,6 @@ ${section('Body', schemaList(eventBody(name), 'not always'))}
 </div>
 <nav class="more" aria-label="More of ${EVENTS_TAG}">
 <h2>More of ${EVENTS_TAG}</h2>
-<ul>${EVENT_NAMES.map((one) => html`<li><a href="/docs/${one}"${one === name && html` aria-current="page"`}>${one}</a></li>`)}</ul>
+<ul>${EVENT_NAMES.map((event) => html`<li><a href="/docs/${event}"${event === name && html` aria-current="page"`}>${event}</a></li>`)}</ul>
 </nav>`
 }

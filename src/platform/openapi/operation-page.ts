@@ -72,7 +72,7 @@ const PLACES = { path: 'Path', query: 'Query', header: 'Headers' } as const
 function parameterSections(route: Route, example: Example | undefined): Html[] {
   const all = parametersOf(route, example)
   return Object.entries(PLACES).map(([place, title]) => {
-    const items = all.filter((one) => one.in === place).map(parameterItem)
+    const items = all.filter((parameter) => parameter.in === place).map(parameterItem)
     return items.length === 0 ? html`` : section(title, html`<ul class="fields">${items}</ul>`)
   })
 }
@@ -90,7 +90,7 @@ function answerOf({ reply, textReply }: Route): Html {
 function refusalTable(route: Route): Html {
   const rows = refusalsOf(route)
     .map((key) => REFUSALS[key])
-    .toSorted(([one], [other]) => one - other)
+    .toSorted(([a], [b]) => a - b)
   return html`<table class="refusals"><thead><tr><th>Status</th><th>Code</th><th>When</th></tr></thead><tbody>
 ${rows.map(
   ([status, code, sentence]) =>
@@ -108,6 +108,6 @@ ${body}`
 function moreOf({ operationId, tag }: Route, all: readonly Route[]): Html {
   return html`<nav class="more" aria-label="More of ${tag}">
 <h2>More of ${tag}</h2>
-<ul>${all.map((one) => html`<li><a href="/docs/${one.operationId}"${one.operationId === operationId && html` aria-current="page"`}>${one.summary}</a></li>`)}</ul>
+<ul>${all.map((operation) => html`<li><a href="/docs/${operation.operationId}"${operation.operationId === operationId && html` aria-current="page"`}>${operation.summary}</a></li>`)}</ul>
 </nav>`
 }

@@ -34,7 +34,7 @@ export function referencePages(routes: readonly Route[]): Probe[] {
   const entries = [...operationEntries(routes), ...eventEntries()]
   const byId = new Map(entries.map((entry) => [entry.id, entry]))
   const find = createSearch(entries)
-  const kept = new Map<string, Buffer>()
+  const cached = new Map<string, Buffer>()
   const pageOf = ({ title, page }: Entry) => referenceDocument(title, page())
   return [
     page('/docs', (url, zip) => sent(indexPage(entries, find, url), zip)),
@@ -43,8 +43,8 @@ export function referencePages(routes: readonly Route[]): Probe[] {
       const entry = byId.get(id)
       if (entry === undefined) return sent(nothingPage(id), zip, 404)
       if (!zip) return sent(pageOf(entry), false)
-      if (!kept.has(id)) kept.set(id, gzipSync(pageOf(entry)))
-      return { status: 200, body: kept.get(id)!, headers: ZIPPED }
+      if (!cached.has(id)) cached.set(id, gzipSync(pageOf(entry)))
+      return { status: 200, body: cached.get(id)!, headers: ZIPPED }
     }),
   ]
 }
@@ -63,7 +63,7 @@ function operationEntries(routes: readonly Route[]): Entry[] {
       page() {
         tables ??= { examples: readExamples(), calls: readSdkCalls() }
         const shown = { example: tables.examples[operationId], call: tables.calls[operationId] }
-        const ofTag = routes.filter((one) => one.tag === tag)
+        const ofTag = routes.filter((route) => route.tag === tag)
         return operationPage(route, shown, ofTag)
       },
     }
@@ -109,9 +109,9 @@ function createSearch(entries: readonly Entry[]): (search: string) => Found {
     const words = search.toLowerCase().split(/\s+/)
     const has = (text: string) => words.every((word) => text.includes(word))
     const named = texts.filter(({ entry }) => has(entry.name))
-    const others = texts.filter((one) => {
-      one.inside ??= `${one.entry.name} ${one.entry.inside()}`
-      return !named.includes(one) && has(one.inside)
+    const others = texts.filter((entry) => {
+      entry.inside ??= `${entry.entry.name} ${entry.entry.inside()}`
+      return !named.includes(entry) && has(entry.inside)
     })
     return { named: named.map(({ entry }) => entry), inside: others.map(({ entry }) => entry) }
   }

@@ -33,9 +33,9 @@ export function schemaList(schema: TSchema, mark: Mark): Html {
 /** Renders a field as a list item. `below`: its nested fields. */
 export function fieldItem(name: string, schema: TSchema, mark: Mark | undefined, below?: Html): Html {
   const { description = FIELD_DESCRIPTIONS[name], 'x-unsupported': unsupported }: Shape = schema
-  const said = unsupported === undefined ? [typeOf(schema), ...limitsOf(schema)].join(', ') : 'refused'
+  const summary = unsupported === undefined ? [typeOf(schema), ...limitsOf(schema)].join(', ') : 'refused'
   const words = unsupported ?? description
-  return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="badge">${mark}</b>`}${words && html` – ${renderInlineCode(words)}`}${below}</li>`
+  return html`<li><code>${name}</code> <i>${summary}</i>${mark && html` <b class="badge">${mark}</b>`}${words && html` – ${renderInlineCode(words)}`}${below}</li>`
 }
 
 /** Renders text with backticks as code. */

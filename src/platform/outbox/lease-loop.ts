@@ -42,15 +42,15 @@ export function startLeaseWorker<T>(
   const pool = openPool(work, clock.now, controller.signal, () => look(0))
   const timers = new Set<NodeJS.Timeout>()
   let stopping = false
-  let looking: Promise<void> | undefined
+  let polling: Promise<void> | undefined
   let again = false
 
   const look = (afterMs: number) => {
     if (stopping) return
     const timer = setTimeout(() => {
       timers.delete(timer)
-      again = looking !== undefined
-      looking ??= round()
+      again = polling !== undefined
+      polling ??= round()
     }, afterMs)
     timers.add(timer)
   }
@@ -60,7 +60,7 @@ export function startLeaseWorker<T>(
     } catch (error) {
       log.warn({ err: error }, `the queue of ${work.name} could not be read; it is read again in a second`)
     }
-    looking = undefined
+    polling = undefined
     if (again) look(0)
     again = false
   }
@@ -73,7 +73,7 @@ export function startLeaseWorker<T>(
       stopping = true
       clearInterval(poll)
       for (const timer of timers) clearTimeout(timer)
-      await looking
+      await polling
       await Promise.race([pool.allEnded(), sleep(STOP_MS, undefined, { ref: false })])
       controller.abort()
       await pool.allEnded()
@@ -86,12 +86,12 @@ function openPool<T>({ lease, run }: LeaseQueue<T>, now: () => number, stop: Abo
   const running = new Map<Promise<void>, T>()
   let ended = 0
   const start = (piece: T) => {
-    const one: Promise<void> = run(piece, now, stop).then(() => {
-      running.delete(one)
+    const ending: Promise<void> = run(piece, now, stop).then(() => {
+      running.delete(ending)
       ended++
       onEnd()
     })
-    running.set(one, piece)
+    running.set(ending, piece)
   }
   return {
     /** Leases and starts due items. Returns how many. */

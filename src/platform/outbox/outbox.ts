@@ -46,7 +46,7 @@ export async function recordWrite(
  * delivery per variable would let a small request occupy the queue of all accounts.
  */
 function mergeVariableEvents(outgoing: readonly PendingEvent[]): PendingEvent[] {
-  const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
+  const groups = Map.groupBy(outgoing, (event) => ('envVar' in event.payload ? groupOf(event) : event))
   return [...groups.values()].map((group) => {
     const [first] = group as [PendingEvent]
     if (group.length === 1) return first
@@ -118,5 +118,5 @@ export function subjectId(touched: unknown, input: Input): string | null {
 function idsOf(touched: unknown): string | null {
   const { created, updated, deleted } = (touched ?? {}) as Record<string, (string | { id: string })[] | undefined>
   const listed = created ?? updated ?? deleted
-  return Array.isArray(listed) ? listed.map((one) => (typeof one === 'string' ? one : one.id)).join(',') : null
+  return Array.isArray(listed) ? listed.map((item) => (typeof item === 'string' ? item : item.id)).join(',') : null
 }

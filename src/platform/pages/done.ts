@@ -35,8 +35,8 @@ export function showDone(view: View, guest: BrowserSession, url: string, isPage 
 function doneAt({ session, done = '' }: BrowserSession, url: string): Done | undefined {
   if (session === undefined) return undefined
   const [text = '', mac = ''] = done.split('.')
-  const [given, expected] = [Buffer.from(mac), Buffer.from(macOf(session, url, text))]
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
+  const [actual, expected] = [Buffer.from(mac), Buffer.from(macOf(session, url, text))]
+  if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined
   const [sentence, words, path] = JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
   return words === undefined || path === undefined ? sentence : { sentence: sentence!, next: { words, path } }
 }

@@ -58,19 +58,19 @@ export async function handlePage(
     guest = await readBrowserSession(deps, screen, request, now)
     if (screen.operatorsOnly && guest.user?.isOperator === false)
       refuse('missing_permission', 'Only an operator of this service can see or do this.')
-    const asked = { deps, bridge, screen, request, now }
+    const call = { deps, bridge, screen, request, now }
     const mustProve =
       (screen.auth === 'person' && guest.user === undefined) ||
       (screen.requiresReauthentication && !isRecentlyAuthenticated(guest.user!, now))
-    if (mustProve) return reply(deps, guest, await redirectToReauthentication(asked, guest))
+    if (mustProve) return reply(deps, guest, await redirectToReauthentication(call, guest))
     if (screen.showsSecret && !isUserNavigation(request))
       return reply(deps, guest, { redirectTo: above(request.originalUrl) })
-    const shown = await runScreen(asked, guest).catch(async (fault) => {
+    const shown = await runScreen(call, guest).catch(async (fault) => {
       if (screen.calls === undefined || !(fault instanceof Refusal)) throw fault
       // The session may end during a route call, and some routes require a recent sign-in.
       if (fault.key === 'invalid_token' || fault.key === 'operator_only')
         guest = await readBrowserSession(deps, screen, request, deps.clock.now())
-      if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(asked, guest)
+      if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(call, guest)
       throw fault
     })
     showDone(shown, guest, request.originalUrl, screen.method === 'GET')
@@ -80,8 +80,8 @@ export async function handlePage(
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = toRefusal(deps, fault as Error, at)
-    const asked = [...(screen.calls ?? []), ...(screen.requiresCall === undefined ? [] : [screen.requiresCall])]
-    if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(asked)].includes(refusal.key)) {
+    const calls = [...(screen.calls ?? []), ...(screen.requiresCall === undefined ? [] : [screen.requiresCall])]
+    if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(calls)].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
     const page = await showError(deps, screen, request, guest, refusal)
@@ -108,11 +108,11 @@ async function showError(deps: Deps, screen: Screen, request: BrowserRequest, gu
 
 type Asked = { deps: Deps; bridge: RouteClient; screen: Screen; request: BrowserRequest; now: number }
 
-async function runScreen(asked: Asked, guest: BrowserSession): Promise<View> {
-  const { deps, screen, request, now } = asked
-  if (screen.calls !== undefined) return runConsoleScreen(asked, guest)
-  if (screen.method === 'POST') return write(asked, guest)
-  if (screen.writes) return writeTyped(asked, guest, readInput(screen, request, {}))
+async function runScreen(call: Asked, guest: BrowserSession): Promise<View> {
+  const { deps, screen, request, now } = call
+  if (screen.calls !== undefined) return runConsoleScreen(call, guest)
+  if (screen.method === 'POST') return write(call, guest)
+  if (screen.writes) return writeTyped(call, guest, readInput(screen, request, {}))
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 
@@ -156,21 +156,21 @@ async function redirectToReauthentication(
 ): Promise<View> {
   if (screen.streams) return { events: undefined }
   const path = guest.user === undefined ? SIGN_IN_PATH : CONFIRM_PATH
-  const kept = screen.savesForm && saveForm(request, originsOf(deps, request), screen, guest)
+  const saved = screen.savesForm && saveForm(request, originsOf(deps, request), screen, guest)
   const to = `${path}?return=${encodeURIComponent(bridge.returnPath(screen, request.originalUrl))}`
-  if (kept === undefined) return { redirectTo: to }
-  const input = { params: {}, query: {}, form: {}, url: to, savedForm: kept }
+  if (saved === undefined) return { redirectTo: to }
+  const input = { params: {}, query: {}, form: {}, url: to, savedForm: saved }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
   return { ...shown, console: BARE_HEADER, status: guest.user === undefined ? 401 : 403 }
 }
 
 /** A form with its own transaction. Errors are shown on the page of the form, if it has one (`renderErrors`). */
-async function write(asked: Asked, guest: BrowserSession): Promise<View> {
-  const { deps, screen, request } = asked
+async function write(call: Asked, guest: BrowserSession): Promise<View> {
+  const { deps, screen, request } = call
   const input = readTyped(deps, screen, request, guest)
   try {
     if (input.error) throw input.error
-    return await writeTyped(asked, guest, input)
+    return await writeTyped(call, guest, input)
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500 || screen.renderErrors === undefined) throw error
     const shown = await screen.renderErrors(readingFor(deps, guest, deps.clock.now()), input, error)
@@ -178,10 +178,10 @@ async function write(asked: Asked, guest: BrowserSession): Promise<View> {
   }
 }
 
-async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInput): Promise<View> {
-  const { deps, bridge, screen, request } = asked
+async function writeTyped(call: Asked, guest: BrowserSession, input: ScreenInput): Promise<View> {
+  const { deps, bridge, screen, request } = call
   const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
-  const taken = new Map()
+  const consumed = new Map()
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // Read the session again, in case it ended while this request waited.
     const user = await findSessionUser(tx, guest.session, deps.clock.now())
@@ -191,7 +191,7 @@ async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInpu
     const ctx = { ...contextFor(deps, tx, { ...guest, user }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
     const { audit } = result
-    if (audit) await recordForm(outgoing, screen.name, input.form, audit, taken)
+    if (audit) await recordForm(outgoing, screen.name, input.form, audit, consumed)
     else if (outgoing.length > 0) throw new Error(`${screen.name} published an event without an audit entry`)
     return result
   })

@@ -28,7 +28,7 @@ function noText(): never {
 function rendered(piece: Piece, texts: readonly string[], at: number): string {
   if (piece === null || piece === undefined || piece === false) return ''
   if (typeof piece === 'number') return String(piece)
-  if (typeof piece !== 'string') return 'markup' in piece ? piece.markup : piece.map((one) => one.markup).join('')
+  if (typeof piece !== 'string') return 'markup' in piece ? piece.markup : piece.map((part) => part.markup).join('')
   if (!TURNS.test(piece) || NO_MARKUP.test(texts.slice(0, at).join(''))) return escapeText(piece)
   return `<bdi>${escapeText(piece)}</bdi>`
 }

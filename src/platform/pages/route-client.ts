@@ -71,7 +71,7 @@ export function createRouteClient(
 async function mustBeAllowed(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Params): Promise<void> {
   if (slug === undefined) return
   const { role } = await findOwnAccountBySlug(ctx, slug)
-  const able = ROLES.filter((one) => needs.every((permission) => ROLE_PERMISSIONS[one].includes(permission)))
+  const able = ROLES.filter((role) => needs.every((permission) => ROLE_PERMISSIONS[role].includes(permission)))
   if (able.includes(role)) return
   refuse('missing_permission', `Your role here is ${role}, which cannot do this. These roles can: ${able.join(', ')}.`)
 }
@@ -79,11 +79,11 @@ async function mustBeAllowed(ctx: UserPageCtx, { needs = [] }: Route, { slug }: 
 /** Returns the page at the URL of a form, or the nearest one above it. `pages`: their paths. */
 function nearestPage(pages: ReadonlySet<string>, path: string, url: string): string {
   if (pages.has(path)) return url
-  const asked = url.split(/[?#]/, 1)[0]!.split('/')
+  const segments = url.split(/[?#]/, 1)[0]!.split('/')
   const parts = path.split('/')
-  if (asked.length !== parts.length) return HOME
+  if (segments.length !== parts.length) return HOME
   const length = parts.findLastIndex((_, at) => pages.has(parts.slice(0, at).join('/')))
-  return length > 1 ? asked.slice(0, length).join('/') : HOME
+  return length > 1 ? segments.slice(0, length).join('/') : HOME
 }
 
 function writeCall(route: Route, { account, params = {}, query = {}, body }: RouteCall) {

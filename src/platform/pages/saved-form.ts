@@ -37,31 +37,31 @@ export function saveForm(
   if (!isSameOriginForm(request, origins, sent, guest)) return undefined
   const { shownProject } = sent.ids
   const own = shownProject === undefined ? {} : { [SHOWN_PROJECT_FIELD]: shownProject }
-  const kept: KeptForm = { to: request.originalUrl, fields: { ...sent.rawFields, ...own } }
-  const text = JSON.stringify(kept)
+  const saved: KeptForm = { to: request.originalUrl, fields: { ...sent.rawFields, ...own } }
+  const text = JSON.stringify(saved)
   return text.length > MAX_BYTES || encodeURIComponent(text).length > MAX_BYTES ? undefined : text
 }
 
 /** Renders the hidden field. */
-export function savedFormField(kept: string | undefined): Html | undefined {
-  return kept === undefined
+export function savedFormField(saved: string | undefined): Html | undefined {
+  return saved === undefined
     ? undefined
-    : html`<input type="hidden" name="kept" value="${kept}">
+    : html`<input type="hidden" name="kept" value="${saved}">
 ${note('info', 'What you typed is kept. You get back to it once you have signed in again.')}`
 }
 
 /** Returns the page that restores the form. `csrfToken`: of the current session. Undefined for text that this service did not create. */
 export function savedFormPage(text: string | undefined, csrfToken: string): Page | undefined {
-  const kept = readKept(text)
-  if (kept === undefined) return undefined
-  const fields = Object.entries(kept.fields).flatMap(([name, values]) =>
+  const saved = readKept(text)
+  if (saved === undefined) return undefined
+  const fields = Object.entries(saved.fields).flatMap(([name, values]) =>
     [values].flat().map((value) => [name, value] as const),
   )
   return {
     title: 'Back to what you typed',
     body: html`<h1>You are signed in</h1>
 <p>Your input was not sent yet.</p>
-<form method="post" action="${kept.to}">
+<form method="post" action="${saved.to}">
 <input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
 <input type="hidden" name="${REVIEW_FIELD}" value="1">
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}

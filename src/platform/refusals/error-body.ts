@@ -3,8 +3,8 @@ import type { Static, TSchema } from 'typebox'
 import { Type } from '../schema/builder.ts'
 
 /** Build commands of a client, all of one shape. */
-function eachCommand<S extends TSchema>(one: S) {
-  return { buildCommand: one, devCommand: one, installCommand: one, outputDirectory: one }
+function eachCommand<S extends TSchema>(command: S) {
+  return { buildCommand: command, devCommand: command, installCommand: command, outputDirectory: command }
 }
 
 const about = {

@@ -83,7 +83,7 @@ function parseCopy(text: string, place: string): Copy {
 }
 
 function isCost({ N, r, p, salt }: Kdf): boolean {
-  const whole = [N, r, p].every((one) => Number.isInteger(one) && one > 0)
+  const whole = [N, r, p].every((number) => Number.isInteger(number) && number > 0)
   return whole && (N & (N - 1)) === 0 && 128 * N * r <= MAX_MEMORY / 2 && p <= 4 && typeof salt === 'string'
 }
 
@@ -106,8 +106,8 @@ export function keyProof(id: string, key: KeyObject | Buffer): string {
 export function matchProofs(keyring: Keyring, proofs: readonly { id: string; proof: string }[]) {
   return proofs.map(({ id, proof }) => {
     const key = keyring.find(id)
-    const [given, expected] = [Buffer.from(proof), Buffer.from(key ? keyProof(id, key) : '')]
-    return { id, matches: given.length === expected.length && timingSafeEqual(given, expected) }
+    const [actual, expected] = [Buffer.from(proof), Buffer.from(key ? keyProof(id, key) : '')]
+    return { id, matches: actual.length === expected.length && timingSafeEqual(actual, expected) }
   })
 }
 

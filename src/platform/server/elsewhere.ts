@@ -148,10 +148,10 @@ const AREAS = Object.entries(UNSUPPORTED)
 export function sentenceFor(method: string, path: string): string | undefined {
   const exact = UNSUPPORTED[`${method} ${path}`]
   if (exact !== undefined) return exact
-  const asked = path.split('/')
+  const segments = path.split('/')
   return AREAS.find(
     ({ words }) =>
-      words.length <= asked.length &&
-      words.every((word, at) => (word.startsWith(':') ? asked[at] !== '' : word === asked[at])),
+      words.length <= segments.length &&
+      words.every((word, at) => (word.startsWith(':') ? segments[at] !== '' : word === segments[at])),
   )?.sentence
 }

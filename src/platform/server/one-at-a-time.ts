@@ -76,10 +76,10 @@ const NOTHING = Buffer.alloc(0)
 
 /** Parses incoming bytes in slices, when allowed, and none after the connection closed. */
 function parseInSlices(socket: Socket): Line {
-  const turn = createTurn(socket, readOn)
+  const place = createTurn(socket, readOn)
   const line: Line = {
     ...{ isBusy: false, ofBody: 0, held: NOTHING },
-    ...{ readOn, readOnSoon: () => setImmediate(readOn), readOnInTurn: turn.take },
+    ...{ readOn, readOnSoon: () => setImmediate(readOn), readOnInTurn: place.take },
   }
   const parse = socket.listeners('data')[0] as ((bytes: Buffer) => void) | undefined
   if (parse === undefined) return line
@@ -91,9 +91,9 @@ function parseInSlices(socket: Socket): Line {
     // After the last response, drop the input: unread bytes would hide that the client closed.
     if (!socket.writable) line.held = NOTHING
     for (let isFirst = true; line.held.length > 0 && socket.writable; isFirst = false) {
-      if (turn.isTaken() || isFull(socket) || (line.isBusy && (line.newest!.complete || isHeld(line.newest!)))) break
+      if (place.isTaken() || isFull(socket) || (line.isBusy && (line.newest!.complete || isHeld(line.newest!)))) break
       if (isLate(isFirst)) {
-        turn.take()
+        place.take()
         break
       }
       const { ofBody, held } = line

@@ -24,14 +24,16 @@ export function unsupportedRoutes(served: readonly RouteKey[]): ReturnType<typeo
 let latest: { table: string; found: ReturnType<typeof findNotServed> } | undefined
 
 function findNotServed(served: readonly RouteKey[]) {
-  const answered = served.flatMap(({ method, url }) => answeredBy(method).map((one) => ({ method: one, url })))
+  const answered = served.flatMap(({ method, url }) =>
+    answeredBy(method).map((answeredMethod) => ({ method: answeredMethod, url })),
+  )
   const isAnswered = isOneOf(answered)
   const urls = [...new Set(served.map(({ url }) => url))]
   const all = [...otherMethods(answered), ...elsewhere(urls)]
   const rivals = rivalsAmong(urls)
   const isShadowed = ({ method, url }: RouteKey) => rivals(url).some((rival) => isAnswered({ method, url: rival }))
   const rest = Map.groupBy(
-    all.filter((one) => !isShadowed(one)),
+    all.filter((candidate) => !isShadowed(candidate)),
     ({ method, url }) => kindOf(method, url),
   )
   return {
@@ -47,15 +49,15 @@ function answeredBy(method: Method): Method[] {
 }
 
 function isOneOf(ways: readonly RouteKey[]): (way: RouteKey) => boolean {
-  const known = new Set(ways.map(({ method, url }) => `${method} ${url}`))
-  return ({ method, url }) => known.has(`${method} ${url}`)
+  const answered = new Set(ways.map(({ method, url }) => `${method} ${url}`))
+  return ({ method, url }) => answered.has(`${method} ${url}`)
 }
 
 function otherMethods(answered: readonly RouteKey[]): NotServed[] {
   return [...Map.groupBy(answered, ({ url }) => url)].flatMap(([url, ways]) => {
     const methods = ways.map(({ method }) => method)
     const allow = methods.toSorted((a, b) => Number(a === 'HEAD') - Number(b === 'HEAD')).join(', ')
-    return METHODS.filter((other) => !methods.includes(other)).map((method): NotServed => {
+    return METHODS.filter((method) => !methods.includes(method)).map((method): NotServed => {
       const unknown = `${method} is not a method of this path; it takes ${allow}.`
       const refusal = () => new Refusal('method_unknown', sentenceFor(method, url) ?? unknown, {})
       return { method, url, allow, refusal }
@@ -79,7 +81,7 @@ function elsewhereAt(method: Method, target: string): NotServed | undefined {
 
 function refusedAt(method: Method, url: string, sentence: string): NotServed {
   // An empty `Allow` means that the path has no methods (RFC 9110 10.2.1).
-  if (NEVER_404.some((one) => matchesPathExactly(url, one, false)))
+  if (NEVER_404.some((pattern) => matchesPathExactly(url, pattern, false)))
     return { method, url, allow: '', refusal: () => new Refusal('method_unknown', sentence, {}) }
   return { method, url, refusal: () => new Refusal('not_found', sentence, {}) }
 }
@@ -87,12 +89,15 @@ function refusedAt(method: Method, url: string, sentence: string): NotServed {
 /** Returns the patterns that can match a path of this pattern too. */
 function rivalsAmong(urls: readonly string[]): (url: string) => string[] {
   const all = urls.map((url) => ({ url, words: url.split('/') }))
-  const known = new Map<string, string[]>()
+  const matching = new Map<string, string[]>()
   return (url) => {
     const words = url.split('/')
     const rivals =
-      known.get(url) ?? all.filter((one) => one.url !== url && canMeet(one.words, words)).map((one) => one.url)
-    known.set(url, rivals)
+      matching.get(url) ??
+      all
+        .filter((candidate) => candidate.url !== url && canMeet(candidate.words, words))
+        .map((candidate) => candidate.url)
+    matching.set(url, rivals)
     return rivals
   }
 }

@@ -148,7 +148,7 @@ const SITES_PORT = 3002
 /** Returns the settings of the sites server. */
 export function sitesOf(values: ValuesOf<typeof SITES> & { BERTH_DATA: string }): SitesSettings {
   const { BERTH_SITES_PORT: port, BERTH_SITES_CONTROL_PLANE: controlPlane } = values
-  const folder = values.BERTH_SITES_CACHE ?? join(values.BERTH_DATA, 'sites')
+  const directory = values.BERTH_SITES_CACHE ?? join(values.BERTH_DATA, 'sites')
   const cacheBytes = values.BERTH_SITES_CACHE_BYTES
-  return { port: port === 'off' ? undefined : (port ?? SITES_PORT), controlPlane, folder, cacheBytes }
+  return { port: port === 'off' ? undefined : (port ?? SITES_PORT), controlPlane, folder: directory, cacheBytes }
 }

@@ -97,9 +97,9 @@ function keep(file: string, names: readonly string[], made: LocalCertificate): L
   const text = `${made.cert}\n${made.authority}\n${made.key}\n`
   createDirectory(join(file, '..'))
   if (createFileAtomically(file, text)) return made
-  const kept = readKept(file, names)
-  if (kept === undefined) writeFileAtomically(file, text)
-  return kept ?? made
+  const cached = readKept(file, names)
+  if (cached === undefined) writeFileAtomically(file, text)
+  return cached ?? made
 }
 
 function readKept(file: string, names: readonly string[]): LocalCertificate | undefined {

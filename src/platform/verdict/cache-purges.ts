@@ -64,10 +64,10 @@ function withPurge(
     return { ...floors, tags: kind === 'gone' ? {} : listed }
   }
   const added = tags.map((tag): [string, [number, PurgeKind]] => [digestOf(tag), [number, kindOf(listed, tag, kind)]])
-  const all = Object.entries({ ...listed, ...Object.fromEntries(added) }).sort(([, [one]], [, [other]]) => other - one)
+  const all = Object.entries({ ...listed, ...Object.fromEntries(added) }).sort(([, [a]], [, [b]]) => b - a)
   const dropped = all.slice(max)
-  const floorOf = (wanted: PurgeKind, floor: number) =>
-    dropped.reduce((highest, [, [one, its]]) => (its === wanted ? Math.max(highest, one) : highest), floor)
+  const floorOf = (kind: PurgeKind, floor: number) =>
+    dropped.reduce((highest, [, [sequence, its]]) => (its === kind ? Math.max(highest, sequence) : highest), floor)
   return {
     ...{ gone: floorOf('gone', gone), stale: floorOf('stale', stale) },
     tags: Object.fromEntries(all.slice(0, max)),
@@ -75,10 +75,10 @@ function withPurge(
 }
 
 /** An environment that was removed gives way. What is left of it counts as purged, with all that is as old. */
-function withFew({ environments = {}, ...purges }: CachePurges, kept: string): CachePurges {
+function withFew({ environments = {}, ...purges }: CachePurges, environment: string): CachePurges {
   const names = Object.keys(environments)
   if (names.length <= MAX_ENVIRONMENTS) return { ...purges, environments }
-  const others = names.filter((name) => name !== kept && name !== 'production' && name !== 'preview')
+  const others = names.filter((name) => name !== environment && name !== 'production' && name !== 'preview')
   const oldest = others.reduce((a, b) => (newestOf(environments[b]!) < newestOf(environments[a]!) ? b : a))
   const { [oldest]: dropped, ...rest } = environments
   return { ...purges, gone: Math.max(purges.gone, newestOf(dropped!)), environments: rest }

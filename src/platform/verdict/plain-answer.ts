@@ -35,5 +35,5 @@ export function bearerOf({ headers }: IncomingMessage): string | undefined {
 export function tokenCheck(token: string): (given: string | null | undefined) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = digest(token)
-  return (given) => given != null && timingSafeEqual(digest(given), expected)
+  return (token) => token != null && timingSafeEqual(digest(token), expected)
 }

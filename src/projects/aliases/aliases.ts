@@ -36,7 +36,7 @@ export async function listAliases(
   let aliases = visible(ctx)
   if (projectId !== undefined) aliases = aliases.where('alias.project_id', '=', projectId)
   if (domain !== undefined) {
-    const names = domain.flatMap((one) => hostsSaid(one, ctx.deps.config.domains))
+    const names = domain.flatMap((host) => hostsSaid(host, ctx.deps.config.domains))
     aliases = aliases.where('alias.name', 'in', names)
   }
   const { rows, pagination } = await newestPage(aliases, { ...query, since }, 'alias')

@@ -189,8 +189,8 @@ async function idWanted(
 
 /** Each is an id or a name. No name is an id. */
 function ofProjects(eb: Builder, idsOrNames: readonly string[]): Expression<SqlBool> {
-  const ids = idsOrNames.filter((one) => one.startsWith('prj_'))
-  const names = idsOrNames.filter((one) => !one.startsWith('prj_'))
+  const ids = idsOrNames.filter((value) => value.startsWith('prj_'))
+  const names = idsOrNames.filter((value) => !value.startsWith('prj_'))
   if (names.length === 0) return eb('deployment.project_id', 'in', ids)
   if (ids.length === 0) return eb('project.name', 'in', names)
   return eb.or([eb('deployment.project_id', 'in', ids), eb('project.name', 'in', names)])

@@ -60,7 +60,10 @@ export async function deleteDeployment(
   await followBranch(ctx, project, deployment.git_branch)
   // The production address if this deployment served it.
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
-  for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {
+  for (const domains of Map.groupBy(
+    ofPreviews,
+    (deployment) => deployment.custom_environment_id ?? deployment.git_branch,
+  ).values()) {
     const newest = await newestPreview(ctx, project.id, domains[0]!)
     if (newest !== undefined) await assignDomains(ctx, domains, newest)
   }

@@ -77,8 +77,8 @@ export async function readDeploymentUsage(
 export async function addUsage(db: Queries, { server, sequence, usage }: Report, now: number): Promise<boolean> {
   if (!(await isFirstReport(db, { server, sequence }, now))) return false
   const counted = usage.filter(({ hour }) => hour >= now - RETENTION_MS && hour <= now + AHEAD_MS)
-  const known = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
-  const rows = counted.filter(({ deploymentId }) => known.has(deploymentId)).map(rowOf)
+  const existing = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
+  const rows = counted.filter(({ deploymentId }) => existing.has(deploymentId)).map(rowOf)
   // Sorted, so that concurrent reports lock rows in the same order.
   rows.sort((a, b) =>
     a.deployment_id < b.deployment_id ? -1 : a.deployment_id > b.deployment_id ? 1 : a.hour - b.hour,
@@ -108,12 +108,12 @@ export async function isFirstReport(
 }
 
 async function knownOf(db: Queries, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-  const known = new Set<string>()
+  const existing = new Set<string>()
   for (const some of chunks([...ids])) {
     const rows = await db.selectFrom('deployment').select('id').where('id', 'in', some).execute()
-    for (const { id } of rows) known.add(id)
+    for (const { id } of rows) existing.add(id)
   }
-  return known
+  return existing
 }
 
 function rowOf({ deploymentId, hour, requests, statuses, bytes }: Report['usage'][number]): Row<'deployment_usage'> {

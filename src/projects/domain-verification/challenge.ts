@@ -91,13 +91,13 @@ async function belongsToOtherClaim(
   const tokens = records.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
   for (const table of ['project_domain', 'account_domain'] as const) {
-    const other = await db
+    const conflict = await db
       .selectFrom(table)
       .select('name')
       .where('name', '=', domain.name)
       .where('challenge_token', 'in', tokens)
       .executeTakeFirst()
-    if (other !== undefined) return true
+    if (conflict !== undefined) return true
   }
   return false
 }

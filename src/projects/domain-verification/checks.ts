@@ -70,14 +70,14 @@ function nextDomain(db: Queries, accountId: string): Promise<Domain | undefined>
 /** What a user's verification would refuse stays as it is until the next check. */
 async function check(deps: Deps, domain: Domain, now: number): Promise<void> {
   try {
-    const records = await look(deps, domain, now)
+    const records = await poll(deps, domain, now)
     if (matchRecords(domain, records, deps.config.domains).state === 'found') await verify(deps, domain, records)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
   }
 }
 
-async function look(deps: Deps, domain: Domain, now: number): Promise<DnsAnswer<string>> {
+async function poll(deps: Deps, domain: Domain, now: number): Promise<DnsAnswer<string>> {
   await countDnsLookup({ account: { id: domain.account_id }, now, deps }, domain.name)
   return deps.adapters.dns.readTxt(challengeOf(domain, deps.config.domains).domain, domain.account_id)
 }

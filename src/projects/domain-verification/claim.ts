@@ -141,11 +141,11 @@ async function mustNotOverlap(ctx: Pick<OperatorCtx, 'db'>, claim: Domain): Prom
         .where('name', 'like', `%.${hostOf(claim.name)}`)
         .executeTakeFirst()
     : undefined
-  const other = higher ?? under
-  if (other === undefined) return
-  const way = `If "${hostOf(other.name)}" is yours, add "${other.name}" and verify it first.`
-  const message = `"${claim.name}" conflicts with "${other.name}", which is verified in another account. ${way}`
-  refuse('conflict_with_verified_domain', message, { domain: other.name })
+  const conflicting = higher ?? under
+  if (conflicting === undefined) return
+  const way = `If "${hostOf(conflicting.name)}" is yours, add "${conflicting.name}" and verify it first.`
+  const message = `"${claim.name}" conflicts with "${conflicting.name}", which is verified in another account. ${way}`
+  refuse('conflict_with_verified_domain', message, { domain: conflicting.name })
 }
 
 /** Uses the time of the transaction, since the DNS query may have taken seconds and the latest verification counts. */

@@ -129,7 +129,7 @@ async function readList(
 ): Promise<Row<'env_var'>[]> {
   const { limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug } = query
   const ahead = prefetchedVariables(ctx, project.id)
-  const isWhole = [limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug].every((one) => !one)
+  const isWhole = [limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug].every((value) => !value)
   if (ahead !== undefined && isWhole) return ahead.filter((row) => isVisible(ctx.caller, row))
   let select = ctx.db
     .selectFrom('env_var')

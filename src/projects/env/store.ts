@@ -172,13 +172,13 @@ async function movePlaces(ctx: OperatorCtx, all: readonly Ends[]): Promise<Varia
     if (before?.key === after?.key && before?.targets === after?.targets && before?.git_branch === after?.git_branch)
       continue
     const [from, to] = [placesOf(before), placesOf(after)]
-    dropped.push(...from.filter((place) => !to.some((other) => isSamePlace(place, other))))
-    added.push(...to.filter((place) => !from.some((other) => isSamePlace(place, other))))
+    dropped.push(...from.filter((place) => !to.some((b) => isSamePlace(place, b))))
+    added.push(...to.filter((place) => !from.some((b) => isSamePlace(place, b))))
   }
   await deleteRows(ctx.db, 'env_target', dropped)
   const rows = await insertMissingRows(ctx.db, 'env_target', added)
   if (rows.length === added.length) return undefined
-  const missing = added.find((place) => !rows.some((other) => isSamePlace(place, other)))!
+  const missing = added.find((place) => !rows.some((row) => isSamePlace(place, row)))!
   return all.find(({ after }) => after?.id === missing.env_id)?.after
 }
 
@@ -188,8 +188,8 @@ function placesOf(row: Variable | undefined): Row<'env_target'>[] {
   return targetsIn(row).map((target) => ({ project_id, key, target, git_branch, env_id }))
 }
 
-function isSamePlace(one: Row<'env_target'>, other: Row<'env_target'>): boolean {
-  return one.key === other.key && one.target === other.target && one.git_branch === other.git_branch
+function isSamePlace(a: Row<'env_target'>, b: Row<'env_target'>): boolean {
+  return a.key === b.key && a.target === b.target && a.git_branch === b.git_branch
 }
 
 async function writeRows({ db }: OperatorCtx, all: readonly Ends[]): Promise<void> {

@@ -71,7 +71,7 @@ export function listEnvironments(
 ): Static<typeof EnvironmentList> {
   const all = environmentsOf(project).map(showEnvironment)
   const { gitBranch } = query
-  const environments = gitBranch === undefined ? all : all.filter((one) => takesBranch(one, gitBranch))
+  const environments = gitBranch === undefined ? all : all.filter((environment) => takesBranch(environment, gitBranch))
   return { environments, accountLimit: { total: MAX_ENVIRONMENTS } }
 }
 
@@ -116,7 +116,7 @@ export async function updateEnvironment(
   await keepEnvironments(
     ctx,
     project,
-    environments.map((one) => (one.id === changed.id ? changed : one)),
+    environments.map((environment) => (environment.id === changed.id ? changed : environment)),
   )
   return showEnvironment(changed)
 }
@@ -180,6 +180,6 @@ async function keepEnvironments(ctx: Ctx, project: Row<'project'>, environments:
 /** Refuses: invalid_environment_slug 400, environment_slug_taken 409. */
 function mustBeSlug(slug: string, others: readonly Environment[]): void {
   if (!SLUG.test(slug) || isStandard(slug)) refuse('invalid_environment_slug')
-  if (!others.some((one) => one.slug === slug)) return
+  if (!others.some((environment) => environment.slug === slug)) return
   refuse('environment_slug_taken', `The project has a custom environment "${slug}" already.`)
 }

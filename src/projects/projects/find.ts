@@ -24,8 +24,8 @@ const NAMES = 5000
 const ROWS = 500
 
 /** Finds the projects of a page, last updated first, and one more if the list continues. */
-export async function findProjects(ctx: Ctx, wanted: Wanted): Promise<Found[]> {
-  const { count, before = Number.MAX_SAFE_INTEGER, after, search, filters, ids } = wanted
+export async function findProjects(ctx: Ctx, query: Wanted): Promise<Found[]> {
+  const { count, before = Number.MAX_SAFE_INTEGER, after, search, filters, ids } = query
   if (ids?.length === 0) return []
   const all = ctx.db
     .selectFrom('project')
@@ -49,7 +49,7 @@ export async function findProjects(ctx: Ctx, wanted: Wanted): Promise<Found[]> {
         .select('updated_stamp')
         .where('updated_stamp', '<', slice)
         .orderBy('updated_stamp', 'desc')
-        .offset(sql.lit((wanted.readsRows ? ROWS : NAMES) - 1))
+        .offset(sql.lit((query.readsRows ? ROWS : NAMES) - 1))
         .limit(sql.lit(1))
         .executeTakeFirst()
       return last?.updated_stamp

@@ -23,7 +23,7 @@ export async function findDeployments(ctx: Ctx, text: string, count: number): Pr
   let before: string | number | undefined
   for (let looked = 0; looked < MAX_DEPLOYMENTS && found.length < count; looked += SLICE) {
     const slice = newest(ctx, before)
-    found.push(...(await matchesIn(ctx, slice, text)).filter((one) => isMeant(one, text)))
+    found.push(...(await matchesIn(ctx, slice, text)).filter((deployment) => isMeant(deployment, text)))
     const last = await slice
       .clearSelect()
       .select('created_stamp')
@@ -76,10 +76,10 @@ async function shown(ctx: Ctx, rows: readonly Found[]): Promise<FinderResult['fo
     ctx,
     rows.map(({ url, project_id }) => ({ name: url, project_id })),
   )
-  return placed.map((one, at) => {
+  return placed.map((deployment, at) => {
     const meta = JSON.parse(rows[at]!.meta_json) as Meta
     const title = commitTitle(meta)
     const commitSha = commitField(meta, 'CommitSha')?.slice(0, MAX_SHA)
-    return { ...one, id: rows[at]!.id, ...(title !== undefined && { title }), ...(commitSha && { commitSha }) }
+    return { ...deployment, id: rows[at]!.id, ...(title !== undefined && { title }), ...(commitSha && { commitSha }) }
   })
 }

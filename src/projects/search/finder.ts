@@ -26,6 +26,6 @@ export async function isLonger(list: SelectQueryBuilder<any, any, any>, max: num
 }
 
 /** Moves exact matches to the front and keeps the order of the others. */
-export function exactFirst<T>(all: readonly T[], text: string, nameOf: (one: T) => string): T[] {
+export function exactFirst<T>(all: readonly T[], text: string, nameOf: (item: T) => string): T[] {
   return all.toSorted((a, b) => Number(nameOf(b).toLowerCase() === text) - Number(nameOf(a).toLowerCase() === text))
 }

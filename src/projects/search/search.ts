@@ -30,7 +30,7 @@ export async function searchAccount(ctx: Ctx, _: undefined, { query }: Input<Sea
     const { needs, find } = FINDERS[kind]
     if (!needs.every((permission) => ctx.caller.permissions.has(permission))) continue
     const { found, partial } = await find(ctx, text, limit + 1)
-    answer.results.push(...found.slice(0, limit).map((one) => ({ kind, ...one })))
+    answer.results.push(...found.slice(0, limit).map((result) => ({ kind, ...result })))
     if (found.length > limit) answer.more.push(kind)
     if (partial) answer.partial.push(kind)
   }

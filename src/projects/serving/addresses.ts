@@ -47,13 +47,13 @@ async function pointAddress(
 ): Promise<void> {
   const { domains } = ctx.deps.config
   const leads = { deployment_id: id, target, updated_at: stampToMs(ctx.stamp) }
-  const given = await addressOf(ctx, project, branch).select.executeTakeFirst()
-  if (given !== undefined && isOfSuffix(given.name, domains)) {
-    if (given.deployment_id === id) return
-    await ctx.db.updateTable('alias').set(leads).where('name', '=', given.name).execute()
+  const address = await addressOf(ctx, project, branch).select.executeTakeFirst()
+  if (address !== undefined && isOfSuffix(address.name, domains)) {
+    if (address.deployment_id === id) return
+    await ctx.db.updateTable('alias').set(leads).where('name', '=', address.name).execute()
     return
   }
-  if (given !== undefined) await ctx.db.deleteFrom('alias').where('name', '=', given.name).execute()
+  if (address !== undefined) await ctx.db.deleteFrom('alias').where('name', '=', address.name).execute()
   else if (output_id === null) return
   await ctx.db
     .insertInto('alias')

@@ -185,6 +185,6 @@ export async function mustNotBeAddress(ctx: Pick<Writing, 'db'>, name: string): 
 
 /** Returns whether Berth assigned this name to production of a project or to a branch. */
 export async function isAddress({ db }: Pick<Writing, 'db'>, name: string): Promise<boolean> {
-  const given = db.selectFrom('alias').select('name').where('name', '=', name).where('address_of', 'is not', null)
-  return (await given.executeTakeFirst()) !== undefined
+  const assigned = db.selectFrom('alias').select('name').where('name', '=', name).where('address_of', 'is not', null)
+  return (await assigned.executeTakeFirst()) !== undefined
 }

@@ -48,7 +48,7 @@ export async function readSharedOf(ctx: Pick<Ctx, 'db'>, projectId: string, targ
     .where('shared_env_link.project_id', '=', projectId)
     .orderBy('shared_env_var.key')
     .execute()
-  return rows.filter((row) => sharedTargets(row).some((one) => one === target))
+  return rows.filter((row) => sharedTargets(row).some((item) => item === target))
 }
 
 /** Lists all visible shared variables without values, newest first. */
@@ -77,7 +77,7 @@ export async function listShared(
   return { data, pagination: { count: data.length, next: null, prev: null } }
 }
 
-function filterOf(query: ListSharedQuery): (one: SharedVariable) => boolean {
+function filterOf(query: ListSharedQuery): (variable: SharedVariable) => boolean {
   const { search = '', projectId, ids, exclude_ids: not = query['exclude-ids'] } = query
   const notOf = query.exclude_projectId ?? query['exclude-projectId']
   return ({ id, key, projectId: has }) =>

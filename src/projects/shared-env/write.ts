@@ -69,7 +69,7 @@ export async function createShared(
 function targetsOf(ctx: Ctx, { target, type }: Pick<CreateShared, 'target' | 'type'>): StandardTarget[] {
   const list = target === undefined || target === null ? undefined : [target].flat()
   const secret = type === 'sensitive' || ctx.account.sensitiveEnv
-  return TARGETS.filter((one) => list?.includes(one) ?? !(secret && one === 'development'))
+  return TARGETS.filter((name) => list?.includes(name) ?? !(secret && name === 'development'))
 }
 
 /** Refuses: bad_request 400. */

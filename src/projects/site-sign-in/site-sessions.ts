@@ -21,8 +21,8 @@ type SiteSession = Row<'site_session'>
 type Wanted = { host: string; project: Row<'project'>; challenge: string; userId: string; sessionHash: string }
 
 /** Issues a code for one browser and host, and returns it; only its hash is stored. The caller has checked that the user can see the project. */
-export async function issueSiteCode({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, wanted: Wanted): Promise<string> {
-  const { host, project, challenge, userId, sessionHash } = wanted
+export async function issueSiteCode({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, request: Wanted): Promise<string> {
+  const { host, project, challenge, userId, sessionHash } = request
   const code = randomText(SECRET_LENGTH)
   const mine = db.selectFrom('site_session').select('hash').where('user_id', '=', userId)
   const oldest = mine
@@ -45,8 +45,8 @@ export async function redeemSiteCode(
   { code, state, host }: { code: string; state: string; host: string },
 ): Promise<Redeemed | undefined> {
   // Anyone may send an invalid code, which must not cause a write.
-  const known = db.read.selectFrom('site_session').select('hash').where('hash', '=', fingerprint(code))
-  if ((await known.executeTakeFirst()) === undefined) return undefined
+  const existing = db.read.selectFrom('site_session').select('hash').where('hash', '=', fingerprint(code))
+  if ((await existing.executeTakeFirst()) === undefined) return undefined
   return db.write(async (tx) => {
     const now = clock.now()
     const secret = randomText(SECRET_LENGTH)

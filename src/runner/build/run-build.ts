@@ -47,11 +47,11 @@ export async function runBuild(
   const stop = new AbortController()
   const unreportable = new AbortController()
   let isReporting = false
-  const end = (one: End) => {
+  const end = (outcome: End) => {
     // The lease ends with the report, so a beat may be refused before the answer to the report is there.
-    if (isReporting && one.kind === 'lease_lost') return
-    if (one.kind === 'lease_lost' || one.kind === 'stopping') unreportable.abort(new Ended(one))
-    stop.abort(new Ended(one))
+    if (isReporting && outcome.kind === 'lease_lost') return
+    if (outcome.kind === 'lease_lost' || outcome.kind === 'stopping') unreportable.abort(new Ended(outcome))
+    stop.abort(new Ended(outcome))
   }
   const onEnding = () => end({ kind: 'stopping' })
   ending.addEventListener('abort', onEnding, { once: true })

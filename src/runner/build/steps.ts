@@ -68,8 +68,8 @@ async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
 async function chooseTools(build: Build, entries: readonly SourceEntry[], root: string): Promise<void> {
   const { workspace, lease } = build
   const folders = [root, workspace!.folder]
-  const [own, top] = await Promise.all(folders.map((folder) => readSmallText(join(folder, 'package.json'))))
-  const locks = await Promise.all(folders.map((folder) => readHead(join(folder, 'pnpm-lock.yaml'))))
+  const [own, top] = await Promise.all(folders.map((directory) => readSmallText(join(directory, 'package.json'))))
+  const locks = await Promise.all(folders.map((directory) => readHead(join(directory, 'pnpm-lock.yaml'))))
   const config = await readSmallText(join(root, 'vercel.json'))
   const { installCommand, buildCommand, nodeVersion } = lease.settings
   const { node, manager = packageFacts(top).manager } = packageFacts(own ?? top)

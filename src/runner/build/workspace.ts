@@ -48,9 +48,9 @@ export function staysInside(path: string, target: string): boolean {
 /** Creates the empty directory of the source in the work directory of a sandbox, for the user that runs the sandbox. */
 export async function createWorkspace(workDirectory: string, name: string): Promise<Workspace> {
   const { uid, gid } = await lstat(workDirectory)
-  const folder = join(workDirectory, name)
-  const workspace = { folder, owner: { uid, gid } }
-  await createWorkspaceDirectory(workspace, folder)
+  const directory = join(workDirectory, name)
+  const workspace = { folder: directory, owner: { uid, gid } }
+  await createWorkspaceDirectory(workspace, directory)
   return workspace
 }
 
@@ -64,9 +64,9 @@ function mustBeUnique(entries: readonly Pick<SourceEntry, 'path' | 'kind'>[]): v
   }
   const folders = new Set<string>()
   for (const { path } of entries)
-    for (let folder = dirname(path); folder !== '.' && !folders.has(folder); folder = dirname(folder)) {
-      if ((kinds.get(folder) ?? 'folder') !== 'folder') throw clash(folder)
-      folders.add(folder)
+    for (let directory = dirname(path); directory !== '.' && !folders.has(directory); directory = dirname(directory)) {
+      if ((kinds.get(directory) ?? 'folder') !== 'folder') throw clash(directory)
+      folders.add(directory)
     }
 }
 
@@ -117,17 +117,17 @@ export async function placeSource(
   for (const entry of entries) if (entry.kind === 'link') await placeLink(workspace, entry)
 }
 
-async function createDirectories(workspace: Workspace, folder: string, made: Set<string>): Promise<void> {
-  if (made.has(folder)) return
-  await createDirectories(workspace, dirname(folder), made)
-  made.add(folder)
-  await createWorkspaceDirectory(workspace, folder)
+async function createDirectories(workspace: Workspace, directory: string, made: Set<string>): Promise<void> {
+  if (made.has(directory)) return
+  await createDirectories(workspace, dirname(directory), made)
+  made.add(directory)
+  await createWorkspaceDirectory(workspace, directory)
 }
 
 /** Creates a directory for the build. Throws where something is there already, which may be a link. */
-export async function createWorkspaceDirectory({ owner }: Workspace, folder: string): Promise<void> {
-  await mkdir(folder, { mode: 0o755 })
-  await giveTo(owner, folder)
+export async function createWorkspaceDirectory({ owner }: Workspace, directory: string): Promise<void> {
+  await mkdir(directory, { mode: 0o755 })
+  await giveTo(owner, directory)
 }
 
 async function placeFile(

@@ -86,8 +86,8 @@ export type Kept = Buffer
 /** Returns what the source itself has of what `pack` would choose. */
 export async function listKept(workspace: Workspace, signal: AbortSignal): Promise<Kept> {
   const child = start(LIST, workspace, 'stdout', signal)
-  const [kept] = await Promise.all([buffer(child.stdout!), endOf(child, 'listing')])
-  return kept
+  const [listing] = await Promise.all([buffer(child.stdout!), endOf(child, 'listing')])
+  return listing
 }
 
 /** Removes what `pack` would choose, but for what was there before. */

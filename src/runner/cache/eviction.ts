@@ -14,16 +14,16 @@ export function cacheBudgetOf(bytes: number): CacheBudget {
 
 /** Returns the entries to remove, least recently used first, until every account and all together are within budget. Pure. */
 export function planEviction(entries: readonly CacheEntry[], budget: CacheBudget): CacheEntry[] {
-  const kept = { bytes: 0, entries: 0, ofAccounts: new Map<string, number>() }
+  const totals = { bytes: 0, entries: 0, ofAccounts: new Map<string, number>() }
   const newestFirst = entries.toSorted((a, b) => b.usedAt - a.usedAt)
   return newestFirst
     .filter(({ account, bytes }) => {
-      const ofAccount = (kept.ofAccounts.get(account) ?? 0) + bytes
-      if (ofAccount > budget.accountBytes || kept.bytes + bytes > budget.bytes || kept.entries === budget.entries)
+      const ofAccount = (totals.ofAccounts.get(account) ?? 0) + bytes
+      if (ofAccount > budget.accountBytes || totals.bytes + bytes > budget.bytes || totals.entries === budget.entries)
         return true
-      kept.ofAccounts.set(account, ofAccount)
-      kept.bytes += bytes
-      kept.entries++
+      totals.ofAccounts.set(account, ofAccount)
+      totals.bytes += bytes
+      totals.entries++
       return false
     })
     .reverse()

@@ -96,9 +96,9 @@ export async function memoryOf(
   if (quick <= limit) return quick
   let sum = 0
   // The largest first: the rest need not be read where they are over the limit already.
-  for (const one of processes.toSorted((a, b) => b.pages - a.pages)) {
+  for (const process of processes.toSorted((a, b) => b.pages - a.pages)) {
     if (sum > limit || ended.aborted) break
-    sum += await table.shareOf(one)
+    sum += await table.shareOf(process)
   }
   return sum
 }

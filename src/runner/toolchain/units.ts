@@ -87,7 +87,7 @@ export function chooseNode(nodeVersion: string, engines: string | undefined): { 
   const allowed = engines === undefined ? undefined : newestAllowed(engines)
   if (allowed !== undefined) return { major: allowed, isAsked: true }
   const asked = Number.parseInt(nodeVersion, 10)
-  const major = NODE_MAJORS.findLast((one) => one >= asked) ?? NODE_MAJORS[0]
+  const major = NODE_MAJORS.findLast((major) => major >= asked) ?? NODE_MAJORS[0]
   return { major, isAsked: major === asked || engines !== undefined }
 }
 

@@ -31,7 +31,7 @@ export function watchAddresses(
       if (performance.now() - startedAt > START_MS) throw new Error('pasta started nothing')
       return
     }
-    for (const address of [...hostAddresses(), ...hostGateways()].filter((one) => !added.has(one))) {
+    for (const address of [...hostAddresses(), ...hostGateways()].filter((address) => !added.has(address))) {
       await addTo(pid, address, runAs)
       added.add(address)
     }

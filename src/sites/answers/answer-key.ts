@@ -57,7 +57,7 @@ function changedHeaders(before: ReadonlyMap<string, string>, after: ReadonlyMap<
   const isAny = after !== before
   const set = [...after].filter(([name, value]) => before.get(name) !== value || (isAny && !isOfBrowsers(name)))
   const removed = [...before.keys()].filter((name) => !after.has(name))
-  return [set.sort(([one], [other]) => (one < other ? -1 : 1)), removed.sort()]
+  return [set.sort(([a], [b]) => (a < b ? -1 : 1)), removed.sort()]
 }
 
 function isOfBrowsers(name: string): boolean {
@@ -83,9 +83,9 @@ function comparedValue(name: string, value: string | undefined): string | null {
 /** Returns the headers that an answer varies by, sorted; undefined where it is for one request. */
 export function varyOf(value: string | string[] | undefined): string[] | undefined {
   const names = [value ?? ''].flat().join(',').toLowerCase().split(',')
-  const kept = [...new Set(names.map((name) => name.trim()))].filter((name) => name !== '').sort()
-  const isShort = kept.length <= MAX_VARY && kept.join().length <= MAX_VARY_CHARACTERS
-  return isShort && !kept.some((name) => OF_EACH.includes(name)) ? kept : undefined
+  const variants = [...new Set(names.map((name) => name.trim()))].filter((name) => name !== '').sort()
+  const isShort = variants.length <= MAX_VARY && variants.join().length <= MAX_VARY_CHARACTERS
+  return isShort && !variants.some((name) => OF_EACH.includes(name)) ? variants : undefined
 }
 
 /** Returns the headers with which an answer for all is asked. */

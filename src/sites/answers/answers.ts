@@ -122,11 +122,11 @@ async function fill(state: State, order: Order, exchange: Exchange): Promise<Fun
   const made = { at: now(), number: lastPurgeOf(purges, spec.environment) }
   const head = Promise.withResolvers<boolean>()
   const end = Promise.withResolvers<void>()
-  const one: Fill = { isKept: head.promise, ended: end.promise }
+  const fill: Fill = { isKept: head.promise, ended: end.promise }
   const key = keyOf(state, question)
-  if (!fills.has(key)) fills.set(key, one)
+  if (!fills.has(key)) fills.set(key, fill)
   const letGo = () => {
-    if (fills.get(key) === one) fills.delete(key)
+    if (fills.get(key) === fill) fills.delete(key)
     head.resolve(false)
     end.resolve()
   }

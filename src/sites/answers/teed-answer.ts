@@ -51,12 +51,12 @@ export class TeedAnswer extends Writable {
 
   writeHead(status: number, headers: OutgoingHttpHeaders): void {
     const { call, visitor, account, budget, isKept } = this.#options
-    const given = headers as PageAnswer['headers']
+    const pageHeaders = headers as PageAnswer['headers']
     // A head that cannot be sent throws: then the visitor gets another answer, and nothing is collected.
-    if (!visitor.destroyed) sendHead(visitor, { id: String(visitor.getHeader(ID_HEADER)), call }, status, given)
+    if (!visitor.destroyed) sendHead(visitor, { id: String(visitor.getHeader(ID_HEADER)), call }, status, pageHeaders)
     const collected = new CollectedAnswer(account, budget)
     collected.writeHead(status, headers)
-    if (isKept({ status, headers: given })) this.#collected = collected
+    if (isKept({ status, headers: pageHeaders })) this.#collected = collected
     this.#hasHead = true
   }
 

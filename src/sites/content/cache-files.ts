@@ -35,7 +35,7 @@ export type CacheFiles = {
 export function openCacheFiles(directory: string): CacheFiles {
   const objects = join(directory, 'objects')
   const arriving = join(directory, 'arriving')
-  for (const one of [directory, objects, arriving]) createDirectory(one)
+  for (const path of [directory, objects, arriving]) createDirectory(path)
   removeStaleTemporaryFiles(arriving, '', Number.NEGATIVE_INFINITY)
   const pathOf = ({ key, size }: CachedFile) => {
     const [plain = '', encoding] = key.split('.')
@@ -70,7 +70,7 @@ async function listFiles(objects: string): Promise<CachedFile[]> {
     const names = await readdir(join(objects, account.name))
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const batch = names.slice(at, at + AT_ONCE).map((name) => inspect(objects, account.name, name))
-      for (const one of await Promise.all(batch)) if (one !== undefined) found.push(one)
+      for (const entry of await Promise.all(batch)) if (entry !== undefined) found.push(entry)
     }
     if (names.length === 0) await rmdir(join(objects, account.name))
   }

@@ -31,14 +31,14 @@ export function startCrons(
   const pool = new Pool(origin, { connections: 2, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const post = (path: string, body: string) => postTo(pool, token, path, body)
   const running = new Map<Promise<void>, string>()
-  const run = async (one: CronRun) => {
-    const result = await visit(askSelf, one)
+  const run = async (run: CronRun) => {
+    const result = await visit(askSelf, run)
     for (let left = TRIES; left > 0; left--) {
       try {
         await post(CRON_RESULT_PATH, JSON.stringify(result))
         return
       } catch (error) {
-        if (left === 1) log.warn({ err: error, run: one.id }, 'the result of a cron job could not be reported')
+        if (left === 1) log.warn({ err: error, run: run.id }, 'the result of a cron job could not be reported')
         else await sleep(periodMs)
       }
     }
@@ -47,9 +47,9 @@ export function startCrons(
   const ask = async () => {
     try {
       const text = running.size < CRONS_AT_ONCE ? await post(CRON_LEASE_PATH, leaseOf(running.values())) : ''
-      for (const one of text === '' ? [] : (JSON.parse(text) as { runs: CronRun[] }).runs) {
-        const work = run(one).finally(() => running.delete(work))
-        running.set(work, one.owner)
+      for (const due of text === '' ? [] : (JSON.parse(text) as { runs: CronRun[] }).runs) {
+        const work = run(due).finally(() => running.delete(work))
+        running.set(work, due.owner)
       }
       isAway = false
     } catch (error) {

@@ -66,8 +66,8 @@ export async function openDataCache(options: Options): Promise<DataCache> {
     note: projects.note,
     take(lines) {
       projects.take(lines)
-      const gone = lines.flatMap((line) => (line.kind === 'gone' && line.of === 'project' ? [line.id] : []))
-      if (gone.length > 0) entries.dropProjects(new Set(gone))
+      const deleted = lines.flatMap((line) => (line.kind === 'gone' && line.of === 'project' ? [line.id] : []))
+      if (deleted.length > 0) entries.dropProjects(new Set(deleted))
     },
     async close() {
       await purging.close()
@@ -111,8 +111,8 @@ function numberOf({ projects }: State, { projectId }: DataOwner): number {
   return projects.get(projectId)?.purges?.last ?? 0
 }
 
-function tagsIn(given: unknown, max: number, longest = MAX_PURGE_TAG): string[] {
-  const all = Array.isArray(given) ? given.slice(0, max) : []
+function tagsIn(value: unknown, max: number, longest = MAX_PURGE_TAG): string[] {
+  const all = Array.isArray(value) ? value.slice(0, max) : []
   return all.filter((tag): tag is string => typeof tag === 'string' && tag !== '' && tag.length <= longest)
 }
 

@@ -75,7 +75,7 @@ export function createDataEntries(budget: DataBudget, release: (account: string,
     },
     all: () => accounts.values().flatMap(({ spaces }) => spaces.values().flatMap((own) => own.entries.values())),
     used(space) {
-      const own = [...accounts.values()].map(({ spaces }) => spaces.get(space)).find((one) => one !== undefined)
+      const own = [...accounts.values()].map(({ spaces }) => spaces.get(space)).find((entry) => entry !== undefined)
       return { entries: own?.entries.size ?? 0, bytes: own?.bytes ?? 0 }
     },
     usedBy(account) {

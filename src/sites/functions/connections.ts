@@ -27,9 +27,9 @@ export type Connections = {
 export function acceptConnections(server: Server, take: (message: LauncherMessage) => void, owe: Owe): Connections {
   const sockets = new Set<Socket>()
   const spare: Socket[] = []
-  const wanted: ((socket: Socket) => void)[] = []
+  const waiting: ((socket: Socket) => void)[] = []
   let channel: Socket | undefined
-  const order = (one: LauncherOrder) => void channel?.write(`${JSON.stringify(one)}\n`)
+  const order = (order: LauncherOrder) => void channel?.write(`${JSON.stringify(order)}\n`)
   server.on('connection', (socket) => {
     if (sockets.size > MAX_REQUESTS + MAX_SPARE) return void socket.destroy()
     sockets.add(socket)
@@ -42,7 +42,7 @@ export function acceptConnections(server: Server, take: (message: LauncherMessag
       channel = socket
       return readMessages(socket, take, owe.text)
     }
-    const next = wanted.shift()
+    const next = waiting.shift()
     if (next !== undefined) next(socket)
     else if (spare.length < MAX_SPARE) spare.push(socket)
     else socket.destroy()
@@ -59,7 +59,7 @@ export function acceptConnections(server: Server, take: (message: LauncherMessag
     connect: (_, callback) => {
       const there = spare.shift()
       if (there !== undefined) return callback(null, there)
-      wanted.push((socket) => callback(null, socket))
+      waiting.push((socket) => callback(null, socket))
       order({ kind: 'dial' })
     },
   })

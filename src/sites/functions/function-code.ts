@@ -31,7 +31,7 @@ export function openFunctionCode(cache: Pick<ContentCache, 'open'>, directory: s
   const entries = new Map<string, Entry>()
   let made = 0
   const trim = () => {
-    let bytes = entries.values().reduce((sum, one) => sum + one.bytes, 0)
+    let bytes = entries.values().reduce((sum, entry) => sum + entry.bytes, 0)
     for (const [key, { uses, placing, bytes: own }] of entries) {
       if (bytes <= max) return
       if (uses > 0) continue

@@ -78,7 +78,7 @@ export async function startProcess(means: ProcessMeans, start: Start, hooks: Hoo
 }
 
 function closeAll(opened: readonly { close(): void }[]): void {
-  for (const one of opened) one.close()
+  for (const handle of opened) handle.close()
 }
 
 function dataSocketOf(socket: string): string {

@@ -188,15 +188,15 @@ export function answerHeaders(
 const DEFAULT_CACHING = 'public, max-age=0, must-revalidate'
 
 /** Returns `Cache-Control` for browsers, without what is for shared caches. */
-export function browserCaching(given: string | string[] | undefined): string {
-  const parts = [given ?? '']
+export function browserCaching(header: string | string[] | undefined): string {
+  const parts = [header ?? '']
     .flat()
     .join(', ')
     .split(',')
     .map((part) => part.trim())
-  const kept = parts.filter(
+  const remaining = parts.filter(
     (part) => part !== '' && !/^(?:s-maxage|stale-while-revalidate|stale-if-error)\b/i.test(part),
   )
-  const isEmpty = kept.length === 0 || (kept.length < parts.length && kept.join() === 'public')
-  return isEmpty ? DEFAULT_CACHING : kept.join(', ')
+  const isEmpty = remaining.length === 0 || (remaining.length < parts.length && remaining.join() === 'public')
+  return isEmpty ? DEFAULT_CACHING : remaining.join(', ')
 }

@@ -59,11 +59,11 @@ export function planProcesses(
   const actions: Action[] = []
   const awake = processes.filter(({ state }) => state !== 'ended')
   const draining = new Set<number>()
-  for (const one of awake) {
-    const what = upkeepOf(one, limits, now)
+  for (const process of awake) {
+    const what = upkeepOf(process, limits, now)
     if (what === undefined) continue
-    if (what === 'drain') draining.add(one.id)
-    actions.push({ do: what, id: one.id })
+    if (what === 'drain') draining.add(process.id)
+    actions.push({ do: what, id: process.id })
   }
   const room = createRoom(awake, draining, limits, now)
   const served = new Set(awake.filter(({ state }) => state === 'starting' || state === 'ready').map(({ key }) => key))
@@ -120,10 +120,10 @@ function createRoom(awake: readonly ProcessFacts[], draining: Set<number>, limit
     evict(account: string): number | undefined {
       const isOwn = isFull(account)
       const leaving = awake.filter(
-        (one) => (one.state === 'draining' || draining.has(one.id)) && !hasWork(one, limits, now),
+        (process) => (process.state === 'draining' || draining.has(process.id)) && !hasWork(process, limits, now),
       )
-      if (leaving.some((one) => !isOwn || one.account === account)) return undefined
-      const idle = awake.filter((one) => isIdle(one) && (!isOwn || one.account === account))
+      if (leaving.some((process) => !isOwn || process.account === account)) return undefined
+      const idle = awake.filter((process) => isIdle(process) && (!isOwn || process.account === account))
       const [first] = idle.sort((a, b) => countOf(b.account) - countOf(a.account) || a.usedAt - b.usedAt)
       if (first !== undefined) draining.add(first.id)
       return first?.id

@@ -64,16 +64,16 @@ export function openProcesses(hooks: ProcessHooks, limits: WaitLimits): Processe
   const state: State = { hooks, limits, running: new Map(), own: new Map(), made: 0, isClosed: false }
   const timer = setInterval(() => act(state), TICK_MS).unref()
   return {
-    acquire: (spec, gone) => acquire(state, spec, gone),
+    acquire: (spec, signal) => acquire(state, spec, signal),
     count: () => state.running.size,
     async close() {
       clearInterval(timer)
       state.isClosed = true
       for (const { waiters } of state.own.values()) for (const { fail } of waiters) fail(unavailable())
       await Promise.allSettled(
-        state.running.values().map((one) => {
-          one.isEnding = true
-          return one.process?.destroy()
+        state.running.values().map((each) => {
+          each.isEnding = true
+          return each.process?.destroy()
         }),
       )
     },
@@ -84,10 +84,10 @@ function unavailable(): FunctionFailure {
   return new FunctionFailure('INTERNAL_FUNCTION_SERVICE_UNAVAILABLE', 'the sites server is stopping')
 }
 
-async function acquire(state: State, spec: FunctionSpec, gone: AbortSignal): Promise<Lease> {
+async function acquire(state: State, spec: FunctionSpec, signal: AbortSignal): Promise<Lease> {
   const { limits, running } = state
   if (state.isClosed) throw unavailable()
-  const ready = running.values().find((one) => one.spec.key === spec.key && one.state === 'ready')
+  const ready = running.values().find((each) => each.spec.key === spec.key && each.state === 'ready')
   if (ready !== undefined) return lease(state, ready)
   const own = state.own.getOrInsertComputed(spec.key, () => ({ spec, waiters: new Set(), failures: [] }))
   if (isBackedOff(own.failures, performance.now()))
@@ -101,43 +101,43 @@ async function acquire(state: State, spec: FunctionSpec, gone: AbortSignal): Pro
     limits.waitMs,
   )
   const leave = () => reject(new FunctionFailure('FUNCTION_THROTTLED', 'the visitor left'))
-  gone.addEventListener('abort', leave, { once: true })
+  signal.addEventListener('abort', leave, { once: true })
   own.waiters.add(waiter)
   act(state)
   try {
     return await promise
   } finally {
     clearTimeout(late)
-    gone.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', leave)
     own.waiters.delete(waiter)
   }
 }
 
-function lease(state: State, one: Running): Lease {
-  one.inFlight++
+function lease(state: State, running: Running): Lease {
+  running.inFlight++
   let isHeld = true
   return {
-    connections: one.process!.connections,
+    connections: running.process!.connections,
     hasEnded(ms) {
       const yes = () => true
-      return Promise.race([one.process!.ended.then(yes, yes), sleep(ms, false, { ref: false })])
+      return Promise.race([running.process!.ended.then(yes, yes), sleep(ms, false, { ref: false })])
     },
-    end: () => move(one, 'drain'),
+    end: () => move(running, 'drain'),
     release() {
       if (!isHeld) return
       isHeld = false
-      one.inFlight--
-      one.usedAt = performance.now()
-      if (one.state === 'draining') act(state)
+      running.inFlight--
+      running.usedAt = performance.now()
+      if (running.state === 'draining') act(state)
     },
   }
 }
 
-function move(one: Running, event: ProcessEvent): void {
-  const next = nextState(one.state, event)
-  if (next === one.state) return
-  one.state = next
-  one.since = performance.now()
+function move(running: Running, event: ProcessEvent): void {
+  const next = nextState(running.state, event)
+  if (next === running.state) return
+  running.state = next
+  running.since = performance.now()
 }
 
 /** Plans, and executes the plan. */
@@ -153,62 +153,62 @@ function act(state: State): void {
 
 /** What prepares has no limit here: a tool may be installed. */
 function* factsOf({ running }: State, now: number) {
-  for (const { spec, process, ...one } of running.values()) {
-    const since = process === undefined ? now : one.since
-    yield { ...one, since, key: spec.key, account: spec.account }
+  for (const { spec, process, ...rest } of running.values()) {
+    const since = process === undefined ? now : rest.since
+    yield { ...rest, since, key: spec.key, account: spec.account }
   }
 }
 
 /** Forgets functions whose state is not needed any more. */
 function demandsOf({ own, running }: State, now: number): Demand[] {
   const awake = new Set(running.values().map(({ spec }) => spec.key))
-  return [...own].map(([key, one]) => {
-    one.failures = recentFailures(one.failures, now)
-    if (one.waiters.size === 0 && one.failures.length === 0 && !awake.has(key)) own.delete(key)
-    return { key, account: one.spec.account, waiting: one.waiters.size, failures: one.failures }
+  return [...own].map(([key, each]) => {
+    each.failures = recentFailures(each.failures, now)
+    if (each.waiters.size === 0 && each.failures.length === 0 && !awake.has(key)) own.delete(key)
+    return { key, account: each.spec.account, waiting: each.waiters.size, failures: each.failures }
   })
 }
 
 function begin(state: State, own: Own): void {
   const now = performance.now()
-  const one: Running = {
+  const running: Running = {
     ...{ id: ++state.made, spec: own.spec, state: 'starting', since: now, usedAt: now },
     ...{ inFlight: 0, pending: 0, process: undefined, isEnding: false },
   }
-  state.running.set(one.id, one)
-  void run(state, own, one)
+  state.running.set(running.id, running)
+  void run(state, own, running)
 }
 
 /** The life of one process. */
-async function run(state: State, own: Own, one: Running): Promise<void> {
+async function run(state: State, own: Own, running: Running): Promise<void> {
   const { hooks } = state
   let failure = new FunctionFailure('FUNCTION_INVOCATION_FAILED', 'the function ended before it was ready')
   const take = (message: LauncherMessage) => {
-    if (message.kind === 'pending') one.pending = Math.max(0, message.count)
-    else if (message.kind === 'fault') void one.process?.destroy()
-    else if (message.kind === 'ready' && one.state === 'starting') {
-      move(one, 'ready')
-      one.usedAt = performance.now()
-      for (const { give } of own.waiters) give(lease(state, one))
+    if (message.kind === 'pending') running.pending = Math.max(0, message.count)
+    else if (message.kind === 'fault') void running.process?.destroy()
+    else if (message.kind === 'ready' && running.state === 'starting') {
+      move(running, 'ready')
+      running.usedAt = performance.now()
+      for (const { give } of own.waiters) give(lease(state, running))
       own.waiters.clear()
     }
   }
   try {
-    one.process = await hooks.start(own.spec, take)
-    one.since = performance.now()
-    if (one.isEnding || state.isClosed) await one.process.destroy()
-    const exit = await one.process.ended
-    if (!one.isEnding && exit.code !== 0) hooks.tell(own.spec, describeExit(exit))
+    running.process = await hooks.start(own.spec, take)
+    running.since = performance.now()
+    if (running.isEnding || state.isClosed) await running.process.destroy()
+    const exit = await running.process.ended
+    if (!running.isEnding && exit.code !== 0) hooks.tell(own.spec, describeExit(exit))
   } catch (error) {
     if (error instanceof FunctionFailure) failure = error
     else failure = new FunctionFailure('INTERNAL_FUNCTION_SERVICE_UNAVAILABLE', (error as Error).message, error)
   }
-  const wasReady = one.state !== 'starting'
-  if (!one.isEnding) own.failures.push(performance.now())
-  move(one, 'exit')
-  state.running.delete(one.id)
-  await one.process?.destroy()
-  if (!wasReady && !one.isEnding) {
+  const wasReady = running.state !== 'starting'
+  if (!running.isEnding) own.failures.push(performance.now())
+  move(running, 'exit')
+  state.running.delete(running.id)
+  await running.process?.destroy()
+  if (!wasReady && !running.isEnding) {
     for (const { fail } of own.waiters) fail(failure)
     own.waiters.clear()
   }
@@ -223,21 +223,21 @@ export function describeExit({ code, signal, ranOutOfMemory }: Exit): string {
 }
 
 /** No further request gets it. It ends on its own, or is killed later. */
-function drain(one: Running): void {
-  move(one, 'drain')
-  one.isEnding = true
-  one.process?.connections.order({ kind: 'drain' })
+function drain(running: Running): void {
+  move(running, 'drain')
+  running.isEnding = true
+  running.process?.connections.order({ kind: 'drain' })
 }
 
-function kill(state: State, one: Running): void {
-  if (one.state === 'starting') {
-    state.hooks.tell(one.spec, 'The function was not ready in time.')
-    const own = state.own.get(one.spec.key)
+function kill(state: State, running: Running): void {
+  if (running.state === 'starting') {
+    state.hooks.tell(running.spec, 'The function was not ready in time.')
+    const own = state.own.get(running.spec.key)
     own?.failures.push(performance.now())
     for (const { fail } of own?.waiters ?? [])
       fail(new FunctionFailure('FUNCTION_INVOCATION_TIMEOUT', 'the function was not ready in time'))
   }
-  one.isEnding = true
-  move(one, 'drain')
-  void one.process?.destroy()
+  running.isEnding = true
+  move(running, 'drain')
+  void running.process?.destroy()
 }

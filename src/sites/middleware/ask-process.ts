@@ -56,7 +56,7 @@ async function askFor(lease: Lease, sent: Sent, signal: AbortSignal): Promise<Di
 }
 
 function pairsOf(headers: Dispatcher.ResponseData['headers']): Pair[] {
-  return Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): Pair => [name, one]))
+  return Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((item): Pair => [name, item]))
 }
 
 /** The decision has the cookies already, and not what describes the body. */

@@ -36,10 +36,10 @@ export async function runMiddleware(
   exchange: Exchange,
 ): Promise<Decision | FunctionFailure | 'done'> {
   let decision = first
-  for (let asked = 0; decision.kind === 'middleware'; asked++) {
+  for (let calls = 0; decision.kind === 'middleware'; calls++) {
     const spec = decision.bundle && specOf(visit.owner, decision.bundle, 'middleware')
     if (spec === undefined || functions === undefined) return decision
-    if (asked === MOST) return inCircles(decision)
+    if (calls === MOST) return inCircles(decision)
     const next = await askOne(functions, decision, { ...visit, spec }, exchange)
     if (next === 'gone' || next === 'done') return 'done'
     if (next instanceof FunctionFailure) return next

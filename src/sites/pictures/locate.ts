@@ -35,8 +35,8 @@ export async function locate(source: PictureSource, place: Place): Promise<Locat
     const value = request.headers.get(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const asked = { method: 'GET', host: request.host, path: source.path, search: source.search }
-  const decision = await ask({ kind: 'resolve', request: { ...asked, headers: new Map(origin) } })
+  const question = { method: 'GET', host: request.host, path: source.path, search: source.search }
+  const decision = await ask({ kind: 'resolve', request: { ...question, headers: new Map(origin) } })
   if (WITHOUT_SOURCE.has(decision.kind)) throw notValid('"url" parameter is valid but the site has no picture there')
   if (decision.kind === 'file') {
     if (decision.status !== 200) throw notValid('"url" parameter is valid but the site has no picture there')

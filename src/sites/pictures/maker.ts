@@ -37,8 +37,8 @@ const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif', 'Tiff'].map((name) => `
 const KEPT: Readonly<Record<string, string>> = { jpeg: 'jpeg', png: 'png', gif: 'gif' }
 
 const order = JSON.parse(process.argv[2]!) as Order
-const said = await make(order).catch((error: Error) => ({ refused: error.message.slice(0, 200), bytes: undefined }))
-const { bytes, ...head } = said
+const result = await make(order).catch((error: Error) => ({ refused: error.message.slice(0, 200), bytes: undefined }))
+const { bytes, ...head } = result
 write(Buffer.from(`${JSON.stringify({ ...head, size: bytes?.length ?? 0 })}\n`))
 if (bytes !== undefined) write(bytes)
 

@@ -83,20 +83,20 @@ export function pictureOf(ready: ReadyImages, search: string): AskedPicture {
 }
 
 /** Returns a whole number from 1 on, or the end of a sentence about it. */
-function numberOf(given: string[], allowed: readonly number[] | undefined, max: number): number | string {
-  const [text = ''] = given
+function numberOf(values: string[], allowed: readonly number[] | undefined, max: number): number | string {
+  const [text = ''] = values
   if (text === '') return 'is required'
-  if (given.length > 1) return 'cannot be an array'
+  if (values.length > 1) return 'cannot be an array'
   const number = /^[1-9]\d*$/.test(text) && text.length <= MAX_DIGITS ? Number(text) : 0
   if (number === 0 || number > max) return `must be an integer ${max === 100 ? 'between 1 and 100' : 'greater than 0'}`
   return allowed === undefined || allowed.includes(number) ? number : `of ${number} is not allowed`
 }
 
 /** Returns the source, or the end of a sentence about the parameter. */
-function sourceOf(ready: ReadyImages, given: string[]): PictureSource | string {
-  const [text = ''] = given
+function sourceOf(ready: ReadyImages, values: string[]): PictureSource | string {
+  const [text = ''] = values
   if (text === '') return 'is required'
-  if (given.length > 1) return 'cannot be an array'
+  if (values.length > 1) return 'cannot be an array'
   if (text.length > MAX_URL) return 'is too long'
   return text.startsWith('/') ? localOf(ready, text) : remoteOf(ready, text)
 }

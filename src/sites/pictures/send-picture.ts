@@ -80,6 +80,6 @@ function dispositionOf({ source, disposition }: PictureRequest, contentType: str
 }
 
 function varyOf(headers: readonly Header[]): string {
-  const given = headers.findLast(({ name }) => name === 'vary')?.value
-  return given === undefined ? 'Accept' : `${given}, Accept`
+  const vary = headers.findLast(({ name }) => name === 'vary')?.value
+  return vary === undefined ? 'Accept' : `${vary}, Accept`
 }

@@ -133,7 +133,7 @@ async function fetchRemote(
   let next = url
   for (let left = MAX_REDIRECTS; ; left--) {
     const request = { url: next, method: 'GET', headers: { ...HEADERS, via }, body: null, accountId: account }
-    const answer = await once(egress, request, signal, (given) => answerOfServer(given, take))
+    const answer = await once(egress, request, signal, (response) => answerOfServer(response, take))
     if (!('location' in answer)) return answer
     const target = URL.parse(answer.location, next)
     if (target === null) throw new PictureFailure('OPTIMIZED_EXTERNAL_IMAGE_REQUEST_INVALID', BAD_REDIRECT)

@@ -101,8 +101,8 @@ const MAX_TAG = 256
 /** Returns the tags of an answer. */
 export function tagsOf(headers: PageAnswer['headers']): string[] {
   const tags = TAGS_HEADERS.flatMap((name) => textOf(headers[name]).split(','))
-  const kept = tags.map((tag) => tag.trim()).filter((tag) => tag !== '' && tag.length <= MAX_TAG)
-  return [...new Set(kept)].slice(0, MAX_TAGS)
+  const usable = tags.map((tag) => tag.trim()).filter((tag) => tag !== '' && tag.length <= MAX_TAG)
+  return [...new Set(usable)].slice(0, MAX_TAGS)
 }
 
 /** TABLE headers that are of one answer, or for caches alone. */
@@ -123,8 +123,8 @@ const NOT_KEPT: ReadonlySet<string> = new Set([
 /** Returns the headers that visitors of the page get. */
 export function keptHeaders(headers: PageAnswer['headers']): Header[] {
   const listed = directivesOf(textOf(headers.connection))
-  const kept = Object.entries(headers).flatMap(([name, value]) =>
+  const remaining = Object.entries(headers).flatMap(([name, value]) =>
     NOT_KEPT.has(name) || MESSAGE_HEADERS.has(name) || listed.has(name) ? [] : [{ name, value: textOf(value) }],
   )
-  return [...kept, { name: 'cache-control', value: browserCaching(headers['cache-control']) }]
+  return [...remaining, { name: 'cache-control', value: browserCaching(headers['cache-control']) }]
 }

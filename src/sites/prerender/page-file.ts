@@ -51,8 +51,8 @@ export async function storeList(directory: string, { name, version }: List, all:
 
 function* textsOf(version: number, all: Iterable<object>): Generator<string> {
   yield `${JSON.stringify({ version })}\n`
-  for (const one of all) {
-    const line = JSON.stringify(one)
+  for (const part of all) {
+    const line = JSON.stringify(part)
     if (Buffer.byteLength(line) <= LONGEST) yield `${line}\n`
   }
 }

@@ -41,9 +41,9 @@ export function pageRequestOf(
   const origin = ['host', 'x-forwarded-host', 'x-forwarded-proto'].map(
     (name) => [name, request.headers.get(name) ?? ''] as const,
   )
-  const given = new Map(invocation.headers ?? request.headers)
+  const headersOf = new Map(invocation.headers ?? request.headers)
   const own = (prerender.allowHeader ?? []).flatMap((name) => {
-    const value = OF_THE_PLATFORM.has(name) || !canChange(name) ? undefined : given.get(name)
+    const value = OF_THE_PLATFORM.has(name) || !canChange(name) ? undefined : headersOf.get(name)
     return value === undefined ? [] : [[name, value] as const]
   })
   const search = query.length === 0 ? '' : `?${textOf(query)}`
@@ -62,8 +62,8 @@ type Query = (readonly [name: string, value: string])[]
 /** In an order that no visitor chooses. Without a list, all of the query counts. */
 function allowed(query: Query, { allowQuery }: Prerender): Query {
   const names = new Set(allowQuery)
-  const kept = allowQuery === undefined ? query : query.filter(([name]) => names.has(name))
-  return kept.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
+  const remaining = allowQuery === undefined ? query : query.filter(([name]) => names.has(name))
+  return remaining.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
 function textOf(query: Query): string {

@@ -106,8 +106,8 @@ async function answer(
   if (decision.bypasses || (method !== 'GET' && method !== 'HEAD') || isDraft(decision, request))
     return state.functions.answer({ spec, call: { ...call, cached: 'BYPASS' } }, exchange)
   drain(exchange.raw, exchange.response)
-  const asked = pageRequestOf(spec.deploymentId, decision, call.request)
-  const order = { ...request, decision, asked, purges, isPurged: false, asker: networkOf(call.ip ?? '') }
+  const page = pageRequestOf(spec.deploymentId, decision, call.request)
+  const order = { ...request, decision, asked: page, purges, isPurged: false, asker: networkOf(call.ip ?? '') }
   const token = call.request.headers.get('x-prerender-revalidate')
   if (token !== undefined && isToken(token, prerender.bypassToken)) await renewOnDemand(state, order, token, exchange)
   else await show(state, order, exchange)
@@ -126,10 +126,10 @@ function isDraft({ prerender: { bypassToken } }: PrerenderDecision, { call }: Fu
   return pairs.some((pair) => pair.startsWith(begin) && isToken(pair.slice(begin.length), bypassToken))
 }
 
-function isToken(given: string, token: string | undefined): boolean {
+function isToken(value: string, token: string | undefined): boolean {
   if (token === undefined) return false
-  const [one, other] = [Buffer.from(given), Buffer.from(token)]
-  return one.length === other.length && timingSafeEqual(one, other)
+  const [a, b] = [Buffer.from(value), Buffer.from(token)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** `res.revalidate` of Next.js, and what asks like it. */

@@ -67,9 +67,9 @@ export function createRenderings(means: Means): Renderings {
       return start(state, order, headers)
     },
     outdate(isOutdated) {
-      for (const [key, one] of running) {
+      for (const [key, rendering] of running) {
         if (!isOutdated(key)) continue
-        one.isOutdated = true
+        rendering.isOutdated = true
         running.delete(key)
       }
     },
@@ -79,12 +79,12 @@ export function createRenderings(means: Means): Renderings {
 
 function start(state: State, order: PageOrder, headers: Record<string, string>): Promise<Rendered> {
   const { key } = order.asked
-  const one: Running = { isOutdated: false, rendered: Promise.resolve() as never, number: numberOf(order) }
-  one.rendered = renderAndKeep(state, order, headers, () => one.isOutdated).finally(() => {
-    if (state.running.get(key) === one) state.running.delete(key)
+  const rendering: Running = { isOutdated: false, rendered: Promise.resolve() as never, number: numberOf(order) }
+  rendering.rendered = renderAndKeep(state, order, headers, () => rendering.isOutdated).finally(() => {
+    if (state.running.get(key) === rendering) state.running.delete(key)
   })
-  state.running.set(key, one)
-  return one.rendered
+  state.running.set(key, rendering)
+  return rendering.rendered
 }
 
 async function renderAndKeep(

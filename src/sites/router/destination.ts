@@ -110,11 +110,11 @@ const MIN_LENGTH = Math.min(...OF_PROTECTION.map((name) => name.length))
 
 /** Removes protection secrets from a query, however they are encoded. The rest stays byte for byte. */
 export function withoutSecrets(search: string): string {
-  const kept = search
+  const remaining = search
     .slice(1)
     .split('&')
     .filter((part) => !isOfProtection(part.split('=', 1)[0]!))
-  return kept.length === 0 ? '' : search.slice(0, 1) + kept.join('&')
+  return remaining.length === 0 ? '' : search.slice(0, 1) + remaining.join('&')
 }
 
 function isOfProtection(name: string): boolean {

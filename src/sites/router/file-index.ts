@@ -89,7 +89,7 @@ function folderIndexes(entries: Map<string, Entry>): Map<string, Entry> {
     const before = indexes.get(path.slice(0, slash))
     if (before === undefined || rank(name) < rank(before.name)) indexes.set(path.slice(0, slash), { name, entry })
   }
-  return new Map([...indexes].map(([folder, { entry }]) => [folder, entry]))
+  return new Map([...indexes].map(([directory, { entry }]) => [directory, entry]))
 }
 
 function rank(name: string): string {

@@ -19,8 +19,8 @@ export function localeRedirect(
   known: ReadonlySet<string>,
 ): string | undefined {
   const chosen = cookie === undefined ? undefined : cookiesOf(routing).get(cookie)
-  const wanted = [...(chosen === undefined ? [] : [chosen.toLowerCase()]), ...languagesOf(routing)]
-  const language = wanted.find((one) => known.has(one))
+  const languages = [...(chosen === undefined ? [] : [chosen.toLowerCase()]), ...languagesOf(routing)]
+  const language = languages.find((tag) => known.has(tag))
   const template = redirects.find(({ locale }) => locale === language)?.to
   if (template === undefined) return undefined
   const location = locationOf(template, substitute(routing, template, captures))

@@ -39,11 +39,11 @@ function overrideHeaders(routing: Routing, values: ReadonlyMap<string, string>):
     .get(OVERRIDE)!
     .split(',')
     .map((name) => name.trim().toLowerCase())
-  const kept = new Set(listed)
+  const remaining = new Set(listed)
   for (const name of [...routing.requestHeaders.keys()]) {
-    if (!kept.has(name) && !isOfThePlatform(name)) routing.requestHeaders.delete(name)
+    if (!remaining.has(name) && !isOfThePlatform(name)) routing.requestHeaders.delete(name)
   }
-  for (const name of kept) {
+  for (const name of remaining) {
     const value = values.get(REQUEST_PREFIX + name)
     if (value !== undefined && !isOfThePlatform(name)) routing.requestHeaders.set(name, headerValue(value))
   }

@@ -31,8 +31,8 @@ const PLATFORM_HEADERS = [
 /** Returns a visitor's headers by lower-case name, without platform headers. Values of one name are joined (RFC 9110 5.3; cookies RFC 6265 5.4). */
 export function visitorHeaders(pairs: Iterable<Pair>): Map<string, string> {
   const headers = new Map<string, string>()
-  for (const [given, value] of pairs) {
-    const name = given.toLowerCase()
+  for (const [key, value] of pairs) {
+    const name = key.toLowerCase()
     if (PLATFORM_HEADERS.some((row) => (row.endsWith('-') ? name.startsWith(row) : name === row))) continue
     const before = headers.get(name)
     headers.set(name, before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`)

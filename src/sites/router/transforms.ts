@@ -44,9 +44,9 @@ function transformQuery(routing: Routing, { op, match }: Transform, args: string
     match,
     query.map(([name]) => name),
   )
-  const kept = op === 'append' ? query : query.filter(([name]) => !names.has(name))
+  const remaining = op === 'append' ? query : query.filter(([name]) => !names.has(name))
   const added = op === 'delete' ? [] : [...names].flatMap((name) => args.map((arg) => [name, arg] as const))
-  setQuery(routing, [...kept, ...added])
+  setQuery(routing, [...remaining, ...added])
 }
 
 function transformHeaders(routing: Routing, { op, match }: Transform, value: string): void {

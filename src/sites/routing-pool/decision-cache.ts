@@ -24,34 +24,34 @@ export function createDecisionCache(): DecisionCache {
   const sites = new Map<string, Kept>()
   let total = 0
 
-  function evict(kept: Kept, max: number): void {
-    for (const [path, { characters }] of kept.entries) {
-      if (kept.characters <= max) return
-      kept.entries.delete(path)
-      kept.characters -= characters
+  function evict(cached: Kept, max: number): void {
+    for (const [path, { characters }] of cached.entries) {
+      if (cached.characters <= max) return
+      cached.entries.delete(path)
+      cached.characters -= characters
       total -= characters
     }
   }
 
   return {
     get(site, path) {
-      const kept = sites.get(site)
-      const entry = kept?.entries.get(path)
-      if (kept === undefined || entry === undefined) return undefined
-      renew(sites, site, kept)
-      renew(kept.entries, path, entry)
+      const cached = sites.get(site)
+      const entry = cached?.entries.get(path)
+      if (cached === undefined || entry === undefined) return undefined
+      renew(sites, site, cached)
+      renew(cached.entries, path, entry)
       return entry.decision
     },
     set(site, path, decision) {
       const characters = decision.reusable ? sizeOf(path, decision) : Number.POSITIVE_INFINITY
       if (characters > LARGEST) return
-      const kept = sites.get(site) ?? { entries: new Map(), characters: 0 }
-      const before = kept.entries.get(path)?.characters ?? 0
-      renew(sites, site, kept)
-      renew(kept.entries, path, { decision, characters })
-      kept.characters += characters - before
+      const cached = sites.get(site) ?? { entries: new Map(), characters: 0 }
+      const before = cached.entries.get(path)?.characters ?? 0
+      renew(sites, site, cached)
+      renew(cached.entries, path, { decision, characters })
+      cached.characters += characters - before
       total += characters - before
-      evict(kept, MAX_OF_A_SITE)
+      evict(cached, MAX_OF_A_SITE)
       for (const [oldest, others] of sites) {
         if (total <= MAX_CHARACTERS) return
         evict(others, 0)

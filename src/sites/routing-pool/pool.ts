@@ -70,8 +70,8 @@ export function openRoutingPool({
 function ask(state: State, job: RoutingJob): Promise<Decision> {
   const { waiting, budget, cache } = state
   const path = pathOf(job)
-  const kept = path === undefined ? undefined : keptOf(cache, job, path)
-  if (kept !== undefined) return Promise.resolve(ofRequest(kept, job))
+  const cached = path === undefined ? undefined : keptOf(cache, job, path)
+  if (cached !== undefined) return Promise.resolve(ofRequest(cached, job))
   if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
   const owner = [job.account, job.network]
   const left = MAX_WAITING - waiting.sizeOf([job.account])
@@ -92,9 +92,9 @@ function withQuery({ question }: Task, path: string): string {
 }
 
 /** A function gets the query of its own request. */
-function ofRequest(kept: Decision, { question }: Task): Decision {
-  if (kept.kind !== 'function' || question.kind !== 'resolve') return kept
-  return { ...kept, invocation: { ...kept.invocation, search: question.request.search } }
+function ofRequest(cached: Decision, { question }: Task): Decision {
+  if (cached.kind !== 'function' || question.kind !== 'resolve') return cached
+  return { ...cached, invocation: { ...cached.invocation, search: question.request.search } }
 }
 
 /** The cache key of a decision. Sites that list folders use a different key; no path begins without a slash. */
@@ -159,7 +159,7 @@ async function close({ threads, waiting }: State): Promise<void> {
   const open = [...threads]
   threads.clear()
   const left = open.flatMap(([, pending]) => pending ?? [])
-  for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) left.push(one)
+  for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) left.push(job)
   for (const { resolve } of left) resolve(overload(503, 'ROUTING_BUSY'))
   await Promise.all(open.map(([thread]) => thread.terminate()))
 }

@@ -104,11 +104,11 @@ type Watch = { state: State; maxMs: number; first: number | undefined }
 function limit(state: State, maxMs: number): void {
   clearTimeout(state.timer)
   const watch: Watch = { state, maxMs, first: undefined }
-  state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
+  state.timer = setTimeout(poll, LOOK_EVERY_MS, watch)
 }
 
 /** Polls the processor time of the worker. Most questions finish before the first poll. */
-async function look(watch: Watch): Promise<void> {
+async function poll(watch: Watch): Promise<void> {
   const { state, maxMs } = watch
   const { timer } = state
   const { user, system } = await state.worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
@@ -116,5 +116,5 @@ async function look(watch: Watch): Promise<void> {
   if (timer === undefined || state.timer !== timer) return
   watch.first ??= user + system
   if (user + system - watch.first > (maxMs - LOOK_EVERY_MS) * 1000) state.ended()
-  else state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
+  else state.timer = setTimeout(poll, LOOK_EVERY_MS, watch)
 }

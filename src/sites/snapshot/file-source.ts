@@ -34,9 +34,9 @@ export function openFileSource(origin: string, token: string): FileSource {
         signal,
       })
       if (statusCode === 200) return body
-      const said = await startOf(body)
-      if (statusCode === 404) throw new FileMissing(`the control plane has no such file: ${said}`)
-      throw new Error(`the control plane answered ${statusCode}: ${said}`)
+      const start = await startOf(body)
+      if (statusCode === 404) throw new FileMissing(`the control plane has no such file: ${start}`)
+      throw new Error(`the control plane answered ${statusCode}: ${start}`)
     },
     close: () => pool.destroy(),
   }

@@ -117,8 +117,8 @@ export function createOwnUrls(rules: OwnUrlRules): OwnUrls {
 
 async function find(state: State, host: string, address: string): Promise<OwnUrl> {
   const { urls, negative, flights, slots, now } = state
-  const kept = urls.get(host)
-  if (kept !== undefined && !kept.isSuspect) return kept.entry
+  const cached = urls.get(host)
+  if (cached !== undefined && !cached.isSuspect) return cached.entry
   if ((negative.get(host) ?? 0) > now()) return 'none'
   const running = flights.get(host)?.result
   const owner = networkOf(address)
@@ -173,12 +173,12 @@ function createKept(max: number, maxCharacters: number) {
   const hostsOf = new Map<string, Set<string>>()
   let [version, characters] = [0, 0]
   const remove = (host: string) => {
-    const kept = byHost.get(host)
-    if (kept === undefined) return
+    const cached = byHost.get(host)
+    if (cached === undefined) return
     version++
-    characters -= kept.characters
+    characters -= cached.characters
     byHost.delete(host)
-    for (const id of [kept.facts.deployment.id, kept.facts.project.id]) {
+    for (const id of [cached.facts.deployment.id, cached.facts.project.id]) {
       const hosts = hostsOf.get(id)!
       hosts.delete(host)
       if (hosts.size === 0) hostsOf.delete(id)
@@ -189,28 +189,28 @@ function createKept(max: number, maxCharacters: number) {
     version: () => version,
     all: (): Iterable<HostFactsOf> => [...byHost.values()],
     get(host: string): Kept | undefined {
-      const kept = byHost.get(host)
-      if (kept === undefined) return undefined
+      const cached = byHost.get(host)
+      if (cached === undefined) return undefined
       byHost.delete(host)
-      byHost.set(host, kept)
-      return kept
+      byHost.set(host, cached)
+      return cached
     },
     add(host: string, facts: HostFacts, isSuspect: boolean): HostEntry {
       remove(host)
       version++
-      const kept = { host, facts, entry: entryOf(facts), characters: JSON.stringify(facts).length, isSuspect }
-      characters += kept.characters
-      byHost.set(host, kept)
+      const cached = { host, facts, entry: entryOf(facts), characters: JSON.stringify(facts).length, isSuspect }
+      characters += cached.characters
+      byHost.set(host, cached)
       for (const id of [facts.deployment.id, facts.project.id])
         hostsOf.getOrInsertComputed(id, () => new Set()).add(host)
       while (byHost.size > max || characters > maxCharacters) remove(byHost.keys().next().value!)
-      return kept.entry
+      return cached.entry
     },
     removeOf(id: string) {
       for (const host of [...(hostsOf.get(id) ?? [])]) remove(host)
     },
     suspect() {
-      for (const kept of byHost.values()) kept.isSuspect = true
+      for (const cached of byHost.values()) cached.isSuspect = true
     },
   }
 }

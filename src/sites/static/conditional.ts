@@ -20,9 +20,9 @@ export function checkPreconditions(headers: RequestHeaders, validators: Validato
 /** Returns whether a range applies: `If-Range` is absent, or matches the form to send (RFC 9110 13.1.5). */
 export function rangeApplies(ifRange: string | undefined, tag: string, lastModified?: number): boolean {
   if (ifRange === undefined) return true
-  const given = ifRange.trim()
-  if (given.includes('"')) return given === tag && isStrong(tag)
-  return lastModified !== undefined && parseHttpDate(given) === inSeconds(lastModified)
+  const validator = ifRange.trim()
+  if (validator.includes('"')) return validator === tag && isStrong(tag)
+  return lastModified !== undefined && parseHttpDate(validator) === inSeconds(lastModified)
 }
 
 /** `If-Match`, else `If-Unmodified-Since`. The comparison is strong (RFC 9110 13.1.1). */
@@ -79,8 +79,8 @@ const DATES: readonly (readonly [form: RegExp, zone: string])[] = [
 
 /** Returns a date in ms, or undefined for an invalid one, which is ignored (RFC 9110 13.1.3 and 13.1.4). */
 function parseHttpDate(text: string | undefined): number | undefined {
-  const given = text?.trim() ?? ''
-  const zone = DATES.find(([form]) => form.test(given))?.[1]
-  const ms = zone === undefined ? Number.NaN : Date.parse(given + zone)
+  const header = text?.trim() ?? ''
+  const zone = DATES.find(([form]) => form.test(header))?.[1]
+  const ms = zone === undefined ? Number.NaN : Date.parse(header + zone)
   return Number.isNaN(ms) ? undefined : ms
 }

@@ -81,8 +81,8 @@ function headersOf(entry: StaticEntry, rules: RuleHeaders): Headers {
   return headers
 }
 
-function isSameFile(one: StaticEntry, other: StaticEntry): boolean {
-  return (['path', 'contentType', 'size', 'lastModified'] as const).every((name) => one[name] === other[name])
+function isSameFile(a: StaticEntry, b: StaticEntry): boolean {
+  return (['path', 'contentType', 'size', 'lastModified'] as const).every((name) => a[name] === b[name])
 }
 
 function createHeaders(entry: StaticEntry, rules: RuleHeaders): Headers {
@@ -109,7 +109,7 @@ function isEncodable({ size }: StaticEntry, headers: Headers): boolean {
 }
 
 function withMember(list: string, member: string): string {
-  const members = list.split(',').map((one) => one.trim().toLowerCase())
+  const members = list.split(',').map((member) => member.trim().toLowerCase())
   if (members.includes(member) || members.includes('*')) return list
   return list === '' ? member : `${list}, ${member}`
 }

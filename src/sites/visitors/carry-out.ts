@@ -139,7 +139,7 @@ async function answerAlone(
       return answerFile(cache, response, { account: site.account, request: { method, headers }, file, rules })
     }
     case 'folder':
-      return sendAnswer(raw, response, folder(decision, rules))
+      return sendAnswer(raw, response, listDirectory(decision, rules))
     case 'redirect':
       return sendAnswer(raw, response, redirect(decision, rules))
     case 'status':
@@ -198,7 +198,7 @@ function redirect({ status, location }: Extract<Decision, { kind: 'redirect' }>,
   return { status, headers: { ...headers, 'cache-control': caching, ...own }, body: 'Redirecting...\n' }
 }
 
-function folder(list: Extract<Decision, { kind: 'folder' }>, rules: Rules): Outgoing {
+function listDirectory(list: Extract<Decision, { kind: 'folder' }>, rules: Rules): Outgoing {
   return { status: 200, headers: { ...withRules(rules), ...PAGE_HEADERS }, body: folderPage(list) }
 }
 

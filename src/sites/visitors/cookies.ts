@@ -39,8 +39,8 @@ export function ownCookie(
 
 /** Removes Berth's cookies from a `Cookie` header, so that sites never see them. Returns undefined if none is left. */
 export function withoutOwnCookies(header: string): string | undefined {
-  const kept = header.split(';').filter((pair) => !isOwn(pair.split('=', 1)[0]!))
-  return kept.length === 0 ? undefined : kept.join(';').trim()
+  const pairs = header.split(';').filter((pair) => !isOwn(pair.split('=', 1)[0]!))
+  return pairs.length === 0 ? undefined : pairs.join(';').trim()
 }
 
 /** Browsers compare names exactly, except for the prefix; servers behind us may not. */
@@ -64,8 +64,8 @@ export function keepCookiesApart(response: ServerResponse, suffix: string): void
     if (!Object.keys(headers).some(isOfCookies)) return headers
     const apart: OutgoingHttpHeaders = {}
     for (const [name, value] of Object.entries(headers)) {
-      const kept = keptOf(name.toLowerCase(), value, { suffix, named: response.req.headers.host ?? '' })
-      if (kept !== undefined) apart[name] = kept
+      const attribute = keptOf(name.toLowerCase(), value, { suffix, named: response.req.headers.host ?? '' })
+      if (attribute !== undefined) apart[name] = attribute
     }
     return apart
   })
@@ -85,8 +85,8 @@ function keptOf(
   if (name === 'clear-site-data') return clearsCookies(String(value)) && isBelow(named, suffix) ? undefined : value
   if (name !== 'set-cookie') return value
   const cookies = [value].flat().map(String)
-  const kept = cookies.filter((cookie) => cookie.length <= MAX_COOKIE && !setsOwn(cookie))
-  return kept.length === 0 ? undefined : kept.map((cookie) => withoutSharedDomain(cookie, suffix))
+  const usable = cookies.filter((cookie) => cookie.length <= MAX_COOKIE && !setsOwn(cookie))
+  return usable.length === 0 ? undefined : usable.map((cookie) => withoutSharedDomain(cookie, suffix))
 }
 
 function clearsCookies(directives: string): boolean {
@@ -102,12 +102,12 @@ function isBelow(named: string, suffix: string): boolean {
 /** Removes a shared domain from a cookie, which then returns only to the host that set it. */
 export function withoutSharedDomain(cookie: string, suffix: string): string {
   const [pair = '', ...attributes] = cookie.split(';')
-  const kept = attributes.filter((attribute) => {
+  const remaining = attributes.filter((attribute) => {
     const equals = attribute.indexOf('=')
     const isDomain = equals >= 0 && attribute.slice(0, equals).trim().toLowerCase() === 'domain'
     return !isDomain || !isShared(attribute.slice(equals + 1).trim(), suffix)
   })
-  return [pair, ...kept].join(';')
+  return [pair, ...remaining].join(';')
 }
 
 /** Returns whether a domain is the suffix or above it. RFC 6265 5.2.3: a leading dot is ignored. */

@@ -35,9 +35,9 @@ export function changeHeaders(
 /** Omits the body of this response and sends only status and headers. Call it before responding. */
 export function leaveOutBody(response: ServerResponse): void {
   const end = response.end.bind(response)
-  changeHeaders(response, ({ 'content-length': _, 'content-encoding': __, ...kept }, status) =>
+  changeHeaders(response, ({ 'content-length': _, 'content-encoding': __, ...rest }, status) =>
     // RFC 9110 8.6: these have no length.
-    status === 204 || status === 304 ? kept : { ...kept, 'content-length': 0 },
+    status === 204 || status === 304 ? rest : { ...rest, 'content-length': 0 },
   )
   response.write = () => true
   response.end = (() => end()) as ServerResponse['end']

@@ -8,9 +8,9 @@ const OF_SHARED_CACHES = ['cdn-cache-control', 'surrogate-control', 'vercel-cdn-
 /** Marks the response as `private`, unless it has `no-store`. Call it before responding. */
 export function keepPrivate(response: ServerResponse): void {
   changeHeaders(response, (headers) => {
-    const kept = Object.entries(headers).filter(([name]) => !OF_SHARED_CACHES.includes(name))
-    const said = privately(String(headers['cache-control'] ?? ''))
-    return { ...Object.fromEntries(kept), 'cache-control': said }
+    const remaining = Object.entries(headers).filter(([name]) => !OF_SHARED_CACHES.includes(name))
+    const control = privately(String(headers['cache-control'] ?? ''))
+    return { ...Object.fromEntries(remaining), 'cache-control': control }
   })
 }
 
@@ -20,8 +20,10 @@ const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/gs
 /** Makes a `Cache-Control` value private. */
 export function privately(value: string): string {
   const directives = (value.match(DIRECTIVE) ?? []).map((directive) => directive.trim())
-  const kept = directives.filter((directive) => directive !== '' && !/^(?:public|s-maxage)(?:\s*=|$)/i.test(directive))
-  return kept.some((directive) => /^(?:private|no-store)$/i.test(directive))
-    ? kept.join(', ')
-    : ['private', ...kept].join(', ')
+  const remaining = directives.filter(
+    (directive) => directive !== '' && !/^(?:public|s-maxage)(?:\s*=|$)/i.test(directive),
+  )
+  return remaining.some((directive) => /^(?:private|no-store)$/i.test(directive))
+    ? remaining.join(', ')
+    : ['private', ...remaining].join(', ')
 }

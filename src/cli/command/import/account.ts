@@ -33,7 +33,7 @@ type Endpoints = {
   path: string
   list: string
   /** The copied fields, without projects. */
-  bodyOf(one: ServerItem): ServerItem
+  bodyOf(item: ServerItem): ServerItem
   called(body: ServerItem): string
   /** Sets the projects, `undefined` for all. */
   withProjects(body: ServerItem, projectIds: string[] | undefined): ServerItem
@@ -83,17 +83,18 @@ async function planEndpoints(
 ): Promise<AccountImportPlan> {
   const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   const present = new Set<string>()
-  for await (const one of here.list([endpoints.path], endpoints.list)) present.add(placeOf(endpoints, one, names.here))
-  for await (const one of there.list([endpoints.path], endpoints.list, 'absent')) {
-    if (one.configurationId || one.source?.kind === 'integration') continue
-    const body = endpoints.bodyOf(one)
-    if (present.has(placeOf(endpoints, one, names.there))) {
+  for await (const item of here.list([endpoints.path], endpoints.list))
+    present.add(placeOf(endpoints, item, names.here))
+  for await (const item of there.list([endpoints.path], endpoints.list, 'absent')) {
+    if (item.configurationId || item.source?.kind === 'integration') continue
+    const body = endpoints.bodyOf(item)
+    if (present.has(placeOf(endpoints, item, names.there))) {
       plan.same[endpoints.kind] = (plan.same[endpoints.kind] ?? 0) + 1
       continue
     }
-    const projects = projectsOf(one, names.there)
+    const projects = projectsOf(item, names.there)
     plan.steps.push(endpointStep(here, endpoints, body, projects))
-    if (Object.keys(one.delivery?.headers ?? {}).length > 0)
+    if (Object.keys(item.delivery?.headers ?? {}).length > 0)
       plan.todo.push(`drain ${endpoints.called(body)}: set its headers by hand, whose values cannot be read there`)
   }
   return plan
@@ -104,8 +105,8 @@ function projectsOf({ projectIds }: ServerItem, names: ReadonlyMap<string, strin
   return projectIds?.map((id: string) => names.get(id) ?? id).sort()
 }
 
-function placeOf(endpoints: Endpoints, one: ServerItem, names: ReadonlyMap<string, string>): string {
-  return JSON.stringify([endpoints.bodyOf(one), projectsOf(one, names)])
+function placeOf(endpoints: Endpoints, item: ServerItem, names: ReadonlyMap<string, string>): string {
+  return JSON.stringify([endpoints.bodyOf(item), projectsOf(item, names)])
 }
 
 function endpointStep(here: Server, endpoints: Endpoints, body: ServerItem, projects: string[] | undefined): Step {

@@ -24,13 +24,13 @@ export function planDomains(here: Server, project: string, from: Side, to: Side)
   const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   const present = new Map(to.domains.map((domain) => [domain.name, domain]))
   const sorted = from.domains.toSorted((a, b) => Number(Boolean(a.redirect)) - Number(Boolean(b.redirect)))
-  for (const one of sorted) {
-    const found = present.get(one.name)
-    const target = routingOf(one, from.slugs)
+  for (const item of sorted) {
+    const found = present.get(item.name)
+    const target = routingOf(item, from.slugs)
     plan.todo.push(...recordsOf(found))
-    if (found === undefined) plan.steps.push(creation(here, project, one.name, target))
+    if (found === undefined) plan.steps.push(creation(here, project, item.name, target))
     else if (isSame(target, routingOf(found, to.slugs))) plan.same.domain = (plan.same.domain ?? 0) + 1
-    else plan.steps.push(change(here, project, one.name, target))
+    else plan.steps.push(change(here, project, item.name, target))
   }
   return plan
 }
@@ -71,11 +71,11 @@ function isSame(target: Routing, present: Routing): boolean {
   return isDeepStrictEqual({ ...target, redirectStatusCode }, present)
 }
 
-function routingOf(one: ServerItem, slugs: Slugs): Routing {
+function routingOf(item: ServerItem, slugs: Slugs): Routing {
   return {
-    gitBranch: one.gitBranch ?? null,
-    redirect: one.redirect ?? null,
-    redirectStatusCode: one.redirect ? (one.redirectStatusCode ?? null) : null,
-    customEnvironmentId: slugs.get(one.customEnvironmentId) ?? null,
+    gitBranch: item.gitBranch ?? null,
+    redirect: item.redirect ?? null,
+    redirectStatusCode: item.redirect ? (item.redirectStatusCode ?? null) : null,
+    customEnvironmentId: slugs.get(item.customEnvironmentId) ?? null,
   }
 }

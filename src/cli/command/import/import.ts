@@ -48,14 +48,14 @@ async function copy(invocation: Invocation, sides: Sides): Promise<CommandResult
   await mustLetIn(sides)
   const names = await projectNames(sides.there, invocation)
   const plan = newAccountImportReport()
-  await walk(invocation, sides, names, 'reading', async (one) => addPlan(plan, one))
+  await walk(invocation, sides, names, 'reading', async (item) => addPlan(plan, item))
   if (has('dry-run')) return outcomeOf(plan, 'would be ')
   invocation.notice(textOf(plan, 'would be '))
   if (!has('yes') && !(await confirm!('Do this?')))
     return { data: { done: false }, text: 'nothing was changed', code: 1 }
   const report = newAccountImportReport()
   try {
-    await walk(invocation, sides, names, 'writing', (one) => runPlan(report, one))
+    await walk(invocation, sides, names, 'writing', (item) => runPlan(report, item))
   } catch (error) {
     // A new secret is shown only here: the next run finds its webhook unchanged.
     if (countLines(report, '').length > 0) invocation.notice(`Interrupted. Until then:\n${textOf(report, '')}`)

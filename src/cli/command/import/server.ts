@@ -122,13 +122,13 @@ function openSender({
 function createTimeouts(): (answer: ServerReply | Error) => number | undefined {
   let [failures, pauses] = [0, 0]
   return (answer) => {
-    const wanted = answer instanceof Error ? undefined : answer.pauseMs
+    const pauseMs = answer instanceof Error ? undefined : answer.pauseMs
     if (!(answer instanceof Error) && answer.status === 429) {
-      const ms = wanted ?? FIRST_PAUSE_MS * 2 ** Math.min(pauses, 7)
+      const ms = pauseMs ?? FIRST_PAUSE_MS * 2 ** Math.min(pauses, 7)
       return pauses++ < MAX_PAUSES && ms <= MAX_PAUSE_MS ? ms : undefined
     }
     if (!(answer instanceof Error) && answer.status < 500) return undefined
-    return ++failures < MAX_TRIES ? (wanted ?? FIRST_PAUSE_MS * 2 ** (failures - 1)) : undefined
+    return ++failures < MAX_TRIES ? (pauseMs ?? FIRST_PAUSE_MS * 2 ** (failures - 1)) : undefined
   }
 }
 

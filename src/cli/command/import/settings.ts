@@ -132,7 +132,7 @@ export function projectCreation(here: Server, name: string, { settings, switches
     const made = 'answer' in all ? all : await tryRequest(() => here.write('POST', '/v10/projects', { name }))
     if (!('answer' in made)) return [{ what: name, message: made.message }]
     if (made !== all) report.failed.push(...(await putSettings(here, name, settings)))
-    report.failed.push(...(await turn(here, { name, id: (made.answer as ServerItem).id }, switches)))
+    report.failed.push(...(await flip(here, { name, id: (made.answer as ServerItem).id }, switches)))
     return []
   }
   return { kind: 'project', action: 'create', names: [name], run }
@@ -140,9 +140,9 @@ export function projectCreation(here: Server, name: string, { settings, switches
 
 /** Returns the step that updates an existing project. */
 export function projectChange(here: Server, { name, id }: ServerItem, { settings, switches }: Changes): Step {
-  const differing = [...Object.keys(settings), ...switches.map((one) => one.name)]
+  const differing = [...Object.keys(settings), ...switches.map((option) => option.name)]
   const run = async (report: AccountImportReport): Promise<Failure[]> => {
-    report.failed.push(...(await putSettings(here, name, settings)), ...(await turn(here, { name, id }, switches)))
+    report.failed.push(...(await putSettings(here, name, settings)), ...(await flip(here, { name, id }, switches)))
     return []
   }
   return { kind: 'project', action: 'change', names: [`${name} (${differing.join(', ')})`], run }
@@ -158,10 +158,10 @@ function putSettings(here: Server, project: string, settings: Settings): Promise
   })
 }
 
-async function turn(here: Server, { name, id }: ServerItem, switches: readonly Switch[]): Promise<Failure[]> {
+async function flip(here: Server, { name, id }: ServerItem, switches: readonly Switch[]): Promise<Failure[]> {
   const failed: Failure[] = []
-  for (const one of switches) {
-    failed.push(...(await failuresOf(`${name}: ${one.name}`, () => one.send(here, id))))
+  for (const option of switches) {
+    failed.push(...(await failuresOf(`${name}: ${option.name}`, () => option.send(here, id))))
   }
   return failed
 }

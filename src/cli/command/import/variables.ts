@@ -88,15 +88,15 @@ export async function readServerValue(there: Server, project: string, listed: Se
   return undefined
 }
 
-function draftOf(one: ServerItem, value: string, slugs: Slugs): Draft {
-  const environments = environmentsOf(one, slugs)
+function draftOf(item: ServerItem, value: string, slugs: Slugs): Draft {
+  const environments = environmentsOf(item, slugs)
   return {
-    key: one.key,
+    key: item.key,
     value,
-    type: one.type,
-    target: targetsOf(one),
-    ...(one.gitBranch && { gitBranch: one.gitBranch }),
-    ...(one.comment && { comment: one.comment }),
+    type: item.type,
+    target: targetsOf(item),
+    ...(item.gitBranch && { gitBranch: item.gitBranch }),
+    ...(item.comment && { comment: item.comment }),
     ...(environments.length > 0 && { customEnvironmentIds: environments }),
   }
 }
@@ -108,27 +108,27 @@ function isSame({ type, value, comment }: Draft, here: ServerItem): boolean {
 }
 
 /** The slot of a variable, unique per project. */
-function placeOf(one: ServerItem, slugs: Slugs): string {
-  return JSON.stringify([one.key, one.gitBranch ?? '', targetsOf(one).sort(), environmentsOf(one, slugs).sort()])
+function placeOf(item: ServerItem, slugs: Slugs): string {
+  return JSON.stringify([item.key, item.gitBranch ?? '', targetsOf(item).sort(), environmentsOf(item, slugs).sort()])
 }
 
 /** Returns the environments of a variable with its branch, as names of `.env` files. */
-export function environmentLabels(one: ServerItem, slugs: Slugs): string[] {
-  const branch = one.gitBranch ? `@${encodeURIComponent(one.gitBranch)}` : ''
-  return [...targetsOf(one), ...environmentsOf(one, slugs)].map((place) => `${place}${branch}`)
+export function environmentLabels(item: ServerItem, slugs: Slugs): string[] {
+  const branch = item.gitBranch ? `@${encodeURIComponent(item.gitBranch)}` : ''
+  return [...targetsOf(item), ...environmentsOf(item, slugs)].map((place) => `${place}${branch}`)
 }
 
 function targetsOf({ target }: ServerItem): string[] {
   return [target ?? []].flat()
 }
 
-function environmentsOf(one: ServerItem, slugs: Slugs): string[] {
-  const ids: string[] = one.customEnvironmentIds ?? (one.customEnvironmentId ? [one.customEnvironmentId] : [])
+function environmentsOf(item: ServerItem, slugs: Slugs): string[] {
+  const ids: string[] = item.customEnvironmentIds ?? (item.customEnvironmentId ? [item.customEnvironmentId] : [])
   return ids.map((id) => slugs.get(id)).filter((slug) => slug !== undefined)
 }
 
-function nameOf(one: ServerItem, slugs: Slugs): string {
-  return named(draftOf(one, '', slugs))
+function nameOf(item: ServerItem, slugs: Slugs): string {
+  return named(draftOf(item, '', slugs))
 }
 
 function named({ key, target, customEnvironmentIds = [], gitBranch }: Draft): string {

@@ -55,7 +55,7 @@ export function setupList(ctx: ConsoleCtx, { steps, dismissed }: Static<typeof S
   if (dismissed || done === steps.length) return undefined
   return html`<section class="card" aria-labelledby="setup"><header><h2 id="setup">Get ready for your users</h2><span class="count">${done} of ${steps.length}</span>
 <span class="end">${button(ctx, operatorPath('setup', 'all'), 'Dismiss', { look: 'quiet small', label: 'Dismiss the list' })}</span></header>
-<ul class="rows">${steps.map((one) => rowOf(ctx, one))}</ul></section>`
+<ul class="rows">${steps.map((step) => rowOf(ctx, step))}</ul></section>`
 }
 
 function rowOf(ctx: ConsoleCtx, { step, state }: Static<typeof Setup>['steps'][number]): Html {

@@ -16,13 +16,13 @@ export function aliasesCard(
   ctx: ConsoleCtx,
   account: OwnAccount,
   project: Project,
-  one: Deployment,
+  deployment: Deployment,
   aliases: readonly Alias[],
 ): Html {
-  const path = deploymentPath(account, project.name, one.id, 'aliases')
+  const path = deploymentPath(account, project.name, deployment.id, 'aliases')
   const may = canInAccount(account, 'project:write', 'deployment:write')
   const writes = may && !isInTransfer(project)
-  const assigns = writes && canInAccount(account, 'domain:write') && one.readyState === 'READY'
+  const assigns = writes && canInAccount(account, 'domain:write') && deployment.readyState === 'READY'
   const row = ({ alias }: Alias) => {
     const unassign = confirmedButton(ctx, `${path}/${encodeURIComponent(alias)}/remove`, 'Unassign', {
       label: `Unassign ${alias}`,

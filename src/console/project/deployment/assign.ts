@@ -68,17 +68,17 @@ async function mustPointHere(ctx: ConsoleCtx, account: OwnAccount, params: Scree
 
 async function showAssignment(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
-  const { project, one } = await readDeployment(ctx, account, params)
-  const back = deploymentPath(account, project.name, one.id)
+  const { project, deployment } = await readDeployment(ctx, account, params)
+  const back = deploymentPath(account, project.name, deployment.id)
   const title = 'Assign domain'
   return projectPage(ctx, account, project.name, 'deployments', {
     title,
-    within: [[titleOf(one), back]],
+    within: [[titleOf(deployment), back]],
     body: html`<div class="head"><h1>${title}</h1></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
-<p>The domain points to <strong>${titleOf(one)}</strong> until a later deployment or promote takes it.</p>
+<p>The domain points to <strong>${titleOf(deployment)}</strong> until a later deployment or promote takes it.</p>
 ${field('alias', 'Domain', { required: true, error, hint: 'A verified domain of the project, or a new name that needs no verification.', attributes: PLAIN_TEXT })}
 <p class="line"><button class="btn primary">Assign domain</button><a class="btn" href="${back}">Cancel</a></p>
 </form>`,

@@ -19,21 +19,21 @@ export function detailsCard(
   ctx: ConsoleCtx,
   account: OwnAccount,
   project: string,
-  one: Deployment,
+  deployment: Deployment,
   visitors: string | undefined,
   { queued, ran }: BuildTimes,
 ): Html {
-  const to = (page: string) => deploymentPath(account, project, one.id, page)
+  const to = (page: string) => deploymentPath(account, project, deployment.id, page)
   const removes = canInAccount(account, 'project:write', 'deployment:write')
   return html`<section class="card in stack"><h2>Details</h2><dl class="facts">
-<dt>Environment</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
-${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
-<dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
-<dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
-<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+<dt>Environment</dt><dd>${sentenceCase(deployment.target ?? 'preview')}</dd>
+${deployment.gitBranch && html`<dt>Branch</dt><dd>${deployment.gitBranch}</dd>`}
+<dt>URL</dt><dd><a href="${siteAddress(ctx, deployment.url)}" rel="noreferrer">${deployment.url}</a></dd>
+<dt>Deployment ID</dt><dd>${copyable(deployment.id, 'id')}</dd>
+<dt>Created</dt><dd>${relativeTime(deployment.createdAt, ctx.now)}</dd>
 ${queued !== undefined && html`<dt>In the queue</dt><dd>${duration(queued)}</dd>`}
 ${ran !== undefined && html`<dt>Build</dt><dd>${duration(ran)}</dd>`}
-${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
+${deployment.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(deployment.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl>
 <p class="line"><a class="btn" href="${to('files')}">${icon('folder')}Output</a><a class="btn" href="${to('export')}" data-turbo="false">${icon('download')}Inspect as JSON</a>${removes && html`<a class="btn" href="${to('remove')}">${icon('trash-2')}Remove…</a>`}</p></section>`

@@ -36,25 +36,25 @@ export const deploymentFileScreens: readonly Screen[] = [
     calls: DEPLOYMENT_READ,
     run: async (ctx, { params }) => {
       const account = await findAccountOfPath(ctx, params)
-      const { one } = await readDeployment(ctx, account, params)
-      const text = `${JSON.stringify(one, null, 2)}\n`
-      return { download: { fileName: `${one.id}.json`, contentType: 'application/json; charset=utf-8', text } }
+      const { deployment } = await readDeployment(ctx, account, params)
+      const text = `${JSON.stringify(deployment, null, 2)}\n`
+      return { download: { fileName: `${deployment.id}.json`, contentType: 'application/json; charset=utf-8', text } }
     },
   }),
 ]
 
 async function showFiles(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Place>>) {
   const account = await findAccountOfPath(ctx, params)
-  const { one } = await readDeployment(ctx, account, params)
-  const tree = await ctx.callRoute<Entry[]>('listDeploymentFiles', { account, params: { id: one.id } })
+  const { deployment } = await readDeployment(ctx, account, params)
+  const tree = await ctx.callRoute<Entry[]>('listDeploymentFiles', { account, params: { id: deployment.id } })
   const names = (query.path ?? '').split('/').filter(Boolean)
   const entries = entriesAt(tree, names)
-  const back = deploymentPath(account, params.name!, one.id)
+  const back = deploymentPath(account, params.name!, deployment.id)
   const to = (path: readonly string[]) =>
     path.length === 0 ? `${back}/files` : `${back}/files?${new URLSearchParams({ path: path.join('/') })}`
   return projectPage(ctx, account, params.name!, 'deployments', {
     title: 'Output',
-    within: [[titleOf(one), back], ...names.map((name, at) => [name, to(names.slice(0, at + 1))] as const)],
+    within: [[titleOf(deployment), back], ...names.map((name, at) => [name, to(names.slice(0, at + 1))] as const)],
     body: html`<div class="head"><h1>Output</h1></div>
 ${entries.length === 0 ? html`<p class="card empty">This deployment has no files here.</p>` : table(entries, (name) => to([...names, name]))}`,
   })
@@ -99,11 +99,11 @@ function isFolder({ type }: Entry): boolean {
 function sumOf(entry: Entry): { count: number; size: number } {
   let [count, size] = [0, 0]
   const left = [entry]
-  for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    if (one.children !== undefined) left.push(...(one.children as Entry[]))
+  for (let directory = left.pop(); directory !== undefined; directory = left.pop()) {
+    if (directory.children !== undefined) left.push(...(directory.children as Entry[]))
     else {
       count++
-      size += one.size ?? 0
+      size += directory.size ?? 0
     }
   }
   return { count, size }

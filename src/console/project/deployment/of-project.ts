@@ -13,11 +13,11 @@ export async function readDeployment(
   ctx: ConsoleCtx,
   account: OwnAccount,
   { name, id }: Record<string, string>,
-): Promise<{ project: Project; one: Deployment }> {
+): Promise<{ project: Project; deployment: Deployment }> {
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: name! } })
-  const one = await ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
-  if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
-  return { project, one }
+  const deployment = await ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: id! } })
+  if (deployment.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  return { project, deployment }
 }
 
 /** Refuses: not_found 404 for a deployment of another project. One that is gone is left to the route, which answers a repeated request as the first. */
@@ -26,6 +26,8 @@ export async function mustBeOfProject(
   account: OwnAccount,
   params: Record<string, string>,
 ): Promise<void> {
-  const one = await unlessGone(ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } }))
-  if (one) await readDeployment(ctx, account, params)
+  const deployment = await unlessGone(
+    ctx.callRoute<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } }),
+  )
+  if (deployment) await readDeployment(ctx, account, params)
 }

@@ -35,21 +35,21 @@ export const deploymentRemovalScreens: readonly Screen[] = [
 
 async function askRemoval(ctx: ConsoleCtx, { params, url }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
-  const { project, one } = await readDeployment(ctx, account, params)
+  const { project, deployment } = await readDeployment(ctx, account, params)
   const { aliases } = await ctx.callRoute<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
     account,
-    params: { id: one.id },
+    params: { id: deployment.id },
   })
-  const isLive = project.targets?.production?.id === one.id
-  const back = deploymentPath(account, project.name, one.id)
+  const isLive = project.targets?.production?.id === deployment.id
+  const back = deploymentPath(account, project.name, deployment.id)
   const title = 'Remove deployment?'
   return projectPage(ctx, account, project.name, 'deployments', {
     title,
-    within: [[titleOf(one), back]],
+    within: [[titleOf(deployment), back]],
     body: sheet(ctx, {
       title,
       about: html`Its URL, its build log and its figures go with it. You cannot undo this.`,
-      moves: html`<div class="berths"><div>${mooring(one, isLive ? 'Live now' : 'Not live', ctx.now, { isLive })}
+      moves: html`<div class="berths"><div>${mooring(deployment, isLive ? 'Live now' : 'Not live', ctx.now, { isLive })}
 ${aliases.length > 0 && html`<ul class="lines">${aliases.map(({ alias }) => html`<li><span class="medium any">${alias}</span></li>`)}</ul>`}</div></div>`,
       follows: isLive
         ? note('bad', 'It serves production. Visitors get 404 until you promote another deployment or deploy again.')

@@ -33,15 +33,15 @@ export const STATE_LOOKS: Readonly<Record<ReadyState, readonly [mood: Mood, word
 }
 
 /** Renders the state of a deployment: live, paused with its project, waiting for a promote, or how far it is. */
-export function deploymentState(project: Project, one: Shown): Html {
+export function deploymentState(project: Project, deployment: Shown): Html {
   const { paused, targets } = project
   const live = targets?.production
   // Visitors of a paused project get 503.
-  if (one.id === live?.id) return paused ? state('warn', 'Paused', 'paused') : state('good', 'Live', 'live')
-  const isStaged = one.target === 'production' && one.readySubstate === 'STAGED'
-  const isNewer = one.createdAt > (live?.createdAt ?? 0) && !isPassedOver(project, one.createdAt)
+  if (deployment.id === live?.id) return paused ? state('warn', 'Paused', 'paused') : state('good', 'Live', 'live')
+  const isStaged = deployment.target === 'production' && deployment.readySubstate === 'STAGED'
+  const isNewer = deployment.createdAt > (live?.createdAt ?? 0) && !isPassedOver(project, deployment.createdAt)
   if (isStaged && isNewer) return state('warn', 'Waiting', 'waiting')
-  return state(...STATE_LOOKS[one.readyState])
+  return state(...STATE_LOOKS[deployment.readyState])
 }
 
 /** Returns whether the last rollback went past a deployment of this time: it is not to be promoted again. */
@@ -56,13 +56,13 @@ export function deploymentRows(
   deployments: readonly Shown[],
   now: number,
 ): Html {
-  return html`<ol class="card rows deps">${deployments.map((one) => {
-    const title = titleOf(one)
-    return html`<li class="hit"><div class="dep"><span class="dep-st">${deploymentState(project, one)}${buildDuration(one)}</span>
-<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, one.id)}">${title}</a>${one.id === project.targets?.production?.id && html`<span class="badge good">Current</span>`}</span>
-<span class="line tight">${commitRefs(one)}${title !== one.url && html`<span class="small faint cut">${one.url}</span>`}</span></div>
-<span class="dep-env"><span class="badge${one.target === 'production' && ' accent'}">${sentenceCase(one.target ?? 'preview')}</span></span>
-<span class="dep-who small soft">${commitAuthor(one)}${relativeTime(one.createdAt, now)}</span></div></li>
+  return html`<ol class="card rows deps">${deployments.map((deployment) => {
+    const title = titleOf(deployment)
+    return html`<li class="hit"><div class="dep"><span class="dep-st">${deploymentState(project, deployment)}${buildDuration(deployment)}</span>
+<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.id)}">${title}</a>${deployment.id === project.targets?.production?.id && html`<span class="badge good">Current</span>`}</span>
+<span class="line tight">${commitRefs(deployment)}${title !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>
+<span class="dep-env"><span class="badge${deployment.target === 'production' && ' accent'}">${sentenceCase(deployment.target ?? 'preview')}</span></span>
+<span class="dep-who small soft">${commitAuthor(deployment)}${relativeTime(deployment.createdAt, now)}</span></div></li>
 `
   })}</ol>`
 }

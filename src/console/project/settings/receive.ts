@@ -93,8 +93,8 @@ function reviewPage(
 ): Promise<Page> {
   const { name, from, createdBy, expiresAt, isNameTaken } = preview
   const typed = { code: form.code, newProjectName: form.newProjectName }
-  const taken = `${account.slug} already has a project named “${name}”. Enter another name.`
-  const wrong = error ?? (isNameTaken && !form.newProjectName?.trim() ? nameTaken(taken, typed) : undefined)
+  const message = `${account.slug} already has a project named “${name}”. Enter another name.`
+  const wrong = error ?? (isNameTaken && !form.newProjectName?.trim() ? nameTaken(message, typed) : undefined)
   return accountPage(ctx, account, '', {
     title: 'Review the transfer',
     body: html`<div class="head"><h1>Accept ${name} into ${account.slug}?</h1></div>

@@ -52,7 +52,7 @@ ${
   dataTable(
     'Differences',
     ['Key', label(left), label(right), 'Values'],
-    shown.map((one) => row(one, label(left), label(right))),
+    shown.map((variable) => row(variable, label(left), label(right))),
   )
 }
 <p class="soft small">General values only, without branch overrides and shared variables. Values that are write-only, or that your role cannot read, are not compared.</p>`,
@@ -82,7 +82,8 @@ type Compared = { key: string; state: State }
 /** One row per key. Contains no values. */
 function compare(envs: readonly EnvVar[], left: string, right: string): Compared[] {
   const general = envs.filter(({ gitBranch }) => gitBranch === undefined)
-  const of = (side: string) => new Map(general.filter((one) => isIn(one, side)).map((one) => [one.key, one] as const))
+  const of = (side: string) =>
+    new Map(general.filter((variable) => isIn(variable, side)).map((variable) => [variable.key, variable] as const))
   const [lefts, rights] = [of(left), of(right)]
   const keys = [...new Set([...lefts.keys(), ...rights.keys()])].sort()
   return keys.map((key) => ({ key, state: stateOf(lefts.get(key), rights.get(key)) }))

@@ -37,14 +37,14 @@ export function listPath(account: Pick<OwnAccount, 'slug'>, project: string, sec
 /** Returns all environments of a project as choices: standard ones by name, custom ones by id. */
 export function environmentChoices(environments: CustomEnvironments): Choice[] {
   return [
-    ...TARGETS.map((one): Choice => [one, environmentName(one)]),
+    ...TARGETS.map((name): Choice => [name, environmentName(name)]),
     ...environments.map(({ id, slug }): Choice => [id, `${slug} (custom)`]),
   ]
 }
 
 /** Returns the environments whose variables the role can change. */
 export function writableChoices(account: OwnAccount, environments: CustomEnvironments): Choice[] {
-  return environmentChoices(environments).filter(([one]) => canTouch(account, [one]))
+  return environmentChoices(environments).filter(([id]) => canTouch(account, [id]))
 }
 
 /** Renders the environment checkboxes. Explains a missing production. */
@@ -53,7 +53,7 @@ export function environmentsField(
   chosen: readonly string[],
   error: FormError | undefined,
 ): Html {
-  const isWhole = choices.some(([one]) => one === 'production')
+  const isWhole = choices.some(([id]) => id === 'production')
   const hint = isWhole ? undefined : 'Your role cannot change production variables.'
   return checkboxesField('target', 'Environments', choices, { chosen, error, hint })
 }
@@ -88,7 +88,7 @@ export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 
 export function environmentsBody(chosen: readonly string[]) {
   return {
     target: chosen.filter(isStandard),
-    customEnvironmentIds: chosen.filter((one) => !isStandard(one)),
+    customEnvironmentIds: chosen.filter((id) => !isStandard(id)),
   }
 }
 

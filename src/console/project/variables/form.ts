@@ -115,8 +115,8 @@ async function showNewAgain(ctx: ConsoleCtx, input: ScreenInput, error?: FormErr
 
 /** Returns the `KEY=value` lines in the field of the key, or in that of the value without a key. */
 function blockIn({ key = '', value = '' }: Static<typeof Variable>): string | undefined {
-  const [block, other] = key.trim() === '' ? [value, ''] : [key, value]
-  return other === '' && block.includes('=') ? block : undefined
+  const [block, rest] = key.trim() === '' ? [value, ''] : [key, value]
+  return rest === '' && block.includes('=') ? block : undefined
 }
 
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: FormError) {

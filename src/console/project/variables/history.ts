@@ -68,9 +68,9 @@ ${dataTable(
   'Versions',
   ['Version', 'When', 'Who', 'Change', 'Environments', 'Actions'],
   history.map(
-    (one) =>
-      html`<tr><td>Version ${one.version}${isThere && one === history[0] && html` <span class="badge">Current</span>`}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td class="act">${one.restorable && canWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${one.version}">Restore</button></form>` : one !== history[0] && html`<span class="soft small">Cannot be restored</span>`}</td></tr>`,
+    (entry) =>
+      html`<tr><td>Version ${entry.version}${isThere && entry === history[0] && html` <span class="badge">Current</span>`}</td><td>${relativeTime(entry.at, ctx.now)}</td><td>${names.get(entry.by.id) ?? actor(entry)}</td>
+<td>${what(entry)}</td><td>${environmentsLabel(entry, environments)}</td><td class="act">${entry.restorable && canWrite && canChangeVariable(account, entry) ? html`<form method="post" action="${path}/history/${entry.version}/restore">${csrfFields(ctx)}<button class="btn small" aria-label="Restore version ${entry.version}">Restore</button></form>` : entry !== history[0] && html`<span class="soft small">Cannot be restored</span>`}</td></tr>`,
   ),
 )}
 <p class="soft small">Values are stored encrypted and not shown here. The last 100 versions can be restored. Restoring creates a new version.</p>`,

@@ -64,7 +64,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
   const found = narrow(envs, query).sort(compareKeys)
   const people = found.flatMap(({ updatedBy }) => updatedBy ?? [])
   const names = await readUserNames(ctx, account, people)
-  const logos = new Set(found.flatMap((one) => originOf(one.integration?.icon)))
+  const logos = new Set(found.flatMap((variable) => originOf(variable.integration?.icon)))
   const path = listPath(account, project)
   return projectPage(ctx, account, project, 'variables', {
     title: 'Variables',
@@ -82,7 +82,7 @@ function narrow(envs: Listed, { search = '', environment, branch }: Query): List
   const named = envs.filter(({ key }) => key.toLowerCase().includes(text))
   if (!environment) return named
   const there = named.filter(
-    (one) => isIn(one, environment) && (one.gitBranch === undefined || one.gitBranch === branch),
+    (variable) => isIn(variable, environment) && (variable.gitBranch === undefined || variable.gitBranch === branch),
   )
   const ofBranch = new Set(there.filter(({ gitBranch }) => gitBranch !== undefined).map(({ key }) => key))
   return there.filter(({ key, gitBranch }) => gitBranch !== undefined || !ofBranch.has(key))
@@ -101,10 +101,10 @@ function filters(path: string, query: Query, count: number, choices: ReturnType<
 function downloads(account: OwnAccount, path: string, environments: CustomEnvironments): Html | undefined {
   if (!canInAccount(account, 'env:decrypt')) return undefined
   const names = [...TARGETS, ...environments.map(({ slug }) => slug)].filter(
-    (one) => one !== 'production' || canInAccount(account, 'env:production'),
+    (name) => name !== 'production' || canInAccount(account, 'env:production'),
   )
   return html`<details class="menu right" name="menu"><summary class="btn">Download .env</summary><div class="pop"><p>Values of</p>
-${names.map((one) => html`<a href="${path}/export?environment=${encodeURIComponent(one)}" data-turbo="false">${environmentName(one)}</a>`)}</div></details>`
+${names.map((name) => html`<a href="${path}/export?environment=${encodeURIComponent(name)}" data-turbo="false">${environmentName(name)}</a>`)}</div></details>`
 }
 
 type Around = { path: string; environments: CustomEnvironments; names: ReadonlyMap<string, string> }
@@ -114,12 +114,12 @@ function table(ctx: ConsoleCtx, account: OwnAccount, envs: Listed, { path, envir
     'Variables',
     ['Key', 'Environments', 'Value', 'Changed', 'Actions'],
     envs.map(
-      (one) =>
-        html`<tr><td><a href="${path}/${one.id}/${canChangeVariable(account, one) ? 'edit' : 'history'}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
-<td>${environmentsLabel(one, environments)}</td>
-<td>${value(account, one, path)}</td>
-<td><a class="soft" href="${path}/${one.id}/history">${relativeTime(one.updatedAt, ctx.now)}</a>${changedBy(one, names)}</td>
-<td class="act">${menu(account, one, path)}</td></tr>
+      (variable) =>
+        html`<tr><td><a href="${path}/${variable.id}/${canChangeVariable(account, variable) ? 'edit' : 'history'}"><code>${variable.key}</code></a>${maker(variable)}${variable.comment && html`<br><span class="soft small">${variable.comment}</span>`}</td>
+<td>${environmentsLabel(variable, environments)}</td>
+<td>${value(account, variable, path)}</td>
+<td><a class="soft" href="${path}/${variable.id}/history">${relativeTime(variable.updatedAt, ctx.now)}</a>${changedBy(variable, names)}</td>
+<td class="act">${menu(account, variable, path)}</td></tr>
 `,
     ),
   )
@@ -131,17 +131,17 @@ function changedBy({ updatedBy, configurationId, integration }: Listed[number], 
   return name && html` <span class="soft">by ${name}</span>`
 }
 
-function menu(account: OwnAccount, one: Listed[number], path: string): Html {
-  const at = `${path}/${one.id}`
-  const mayChange = canChangeVariable(account, one)
-  return html`<details class="menu right" name="menu" id="menu:${one.id}"><summary class="btn quiet small square" aria-label="Actions for ${one.key}">${icon('ellipsis')}</summary><div class="pop">${mayChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, one) && html`<a href="${at}" data-turbo-frame="${valueFrameId(one.id)}">Reveal</a>`}<a href="${at}/history">History</a>${mayChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
+function menu(account: OwnAccount, variable: Listed[number], path: string): Html {
+  const at = `${path}/${variable.id}`
+  const mayChange = canChangeVariable(account, variable)
+  return html`<details class="menu right" name="menu" id="menu:${variable.id}"><summary class="btn quiet small square" aria-label="Actions for ${variable.key}">${icon('ellipsis')}</summary><div class="pop">${mayChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, variable) && html`<a href="${at}" data-turbo-frame="${valueFrameId(variable.id)}">Reveal</a>`}<a href="${at}/history">History</a>${mayChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
 }
 
 /** Links to the value if the role can read it. With script, it appears in this frame. */
-function value(account: OwnAccount, one: Listed[number], path: string): Html {
-  if (canReadVariable(account, one))
-    return html`<turbo-frame id="${valueFrameId(one.id)}" data-opens><a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a></turbo-frame>`
-  return html`<span class="soft">${one.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
+function value(account: OwnAccount, variable: Listed[number], path: string): Html {
+  if (canReadVariable(account, variable))
+    return html`<turbo-frame id="${valueFrameId(variable.id)}" data-opens><a href="${path}/${variable.id}" aria-label="Reveal ${variable.key}">Reveal</a></turbo-frame>`
+  return html`<span class="soft">${variable.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
 }
 
 /** The specification requires the name and logo of the integration. */

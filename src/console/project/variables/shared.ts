@@ -48,16 +48,16 @@ async function showShared(ctx: ConsoleCtx, { params }: ScreenInput, error?: Form
   const variables = await listSharedVariables(ctx, account)
   const path = listPath(account, name, 'shared')
   const writes = canInAccount(account, 'env:write')
-  const rows = variables.map((one) => {
-    const isLinked = one.projectId.includes(id)
+  const rows = variables.map((variable) => {
+    const isLinked = variable.projectId.includes(id)
     const link = () =>
-      button(ctx, `${path}/${encodeURIComponent(one.id)}`, isLinked ? 'Unlink' : 'Link', {
-        label: `${isLinked ? 'Unlink' : 'Link'} ${one.key}`,
+      button(ctx, `${path}/${encodeURIComponent(variable.id)}`, isLinked ? 'Unlink' : 'Link', {
+        label: `${isLinked ? 'Unlink' : 'Link'} ${variable.key}`,
         fields: { projectId: id, ...(!isLinked && { linked: 'true' }) },
       })
-    return html`<tr><td>${keyOf(account, one)}</td><td>${environmentsLabel(one, [])}</td>
+    return html`<tr><td>${keyOf(account, variable)}</td><td>${environmentsLabel(variable, [])}</td>
 <td>${isLinked ? state('good', 'Linked') : state('idle', 'Not linked')}</td>
-${writes && html`<td class="act">${canChangeVariable(account, one) && link()}</td>`}</tr>`
+${writes && html`<td class="act">${canChangeVariable(account, variable) && link()}</td>`}</tr>`
   })
   return projectPage(ctx, account, name, 'variables', {
     title: TITLE,

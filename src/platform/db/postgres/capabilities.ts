@@ -24,7 +24,7 @@ type MissingCapability = {
 export type ServerCapabilities = { version: string; major: number; lacks: MissingCapability[] }
 
 /** Two connections to the server, and a table that both see. */
-type Place = { one: pg.Client; other: pg.Client; table: string }
+type Place = { a: pg.Client; b: pg.Client; table: string }
 type Capability = {
   name: string
   fatal: boolean
@@ -46,19 +46,19 @@ const CAPABILITIES: readonly Capability[] = [
  * (`BERTH_TEST_PATIENCE`). Throws when the server cannot be reached, is a standby, or this user cannot create a table.
  */
 export async function probeServer(url: string, timeout = 1): Promise<ServerCapabilities> {
-  const [one, other] = [newClient(url, timeout), newClient(url, timeout)]
+  const [a, b] = [newClient(url, timeout), newClient(url, timeout)]
   const table = `berth_doctor_${randomBytes(4).toString('hex')}`
-  const place = { one, other, table }
+  const place = { a, b, table }
   try {
-    await Promise.all([one.connect(), other.connect()])
-    const { rows } = await one.query("select version(), current_setting('server_version_num') as number")
-    await one.query(`create table ${table} (id integer primary key, value integer not null)`)
-    await one.query(`insert into ${table} values (1, 0), (2, 0)`)
+    await Promise.all([a.connect(), b.connect()])
+    const { rows } = await a.query("select version(), current_setting('server_version_num') as number")
+    await a.query(`create table ${table} (id integer primary key, value integer not null)`)
+    await a.query(`insert into ${table} values (1, 0), (2, 0)`)
     const lacks: MissingCapability[] = []
     for (const { name: need, fatal, ask } of CAPABILITIES) {
       const why = await ask(place).catch((error: Error) => error.message)
       if (why !== undefined) lacks.push({ need, why, fatal })
-      await Promise.all([one.query('rollback'), other.query('rollback')])
+      await Promise.all([a.query('rollback'), b.query('rollback')])
     }
     return {
       version: String(rows[0].version).split(' (')[0]!,
@@ -66,9 +66,9 @@ export async function probeServer(url: string, timeout = 1): Promise<ServerCapab
       lacks,
     }
   } finally {
-    await one.query(`drop table if exists ${table}`).catch(() => {})
-    await one.query(`drop function if exists ${table}()`).catch(() => {})
-    await Promise.all([one.end(), other.end()].map((end) => end.catch(() => {})))
+    await a.query(`drop table if exists ${table}`).catch(() => {})
+    await a.query(`drop function if exists ${table}()`).catch(() => {})
+    await Promise.all([a.end(), b.end()].map((end) => end.catch(() => {})))
   }
 }
 
@@ -84,60 +84,60 @@ function newClient(connectionString: string, timeout: number): pg.Client {
 }
 
 /** Each of two transactions reads what the other writes: one of them must fail. */
-async function losesRace({ one, other, table }: Place): Promise<string | undefined> {
-  for (const client of [one, other]) {
+async function losesRace({ a, b, table }: Place): Promise<string | undefined> {
+  for (const client of [a, b]) {
     await client.query('start transaction isolation level serializable')
     await client.query(`select sum(value) from ${table}`)
   }
-  await one.query(`update ${table} set value = 1 where id = 1`)
+  await a.query(`update ${table} set value = 1 where id = 1`)
   const lost = await codeOf(async () => {
-    await other.query(`update ${table} set value = 1 where id = 2`)
-    await one.query('commit')
-    await other.query('commit')
+    await b.query(`update ${table} set value = 1 where id = 2`)
+    await a.query('commit')
+    await b.query('commit')
   })
   if (lost === undefined) return 'two transactions that each read what the other wrote were both committed'
   return lost === RACE_LOST ? undefined : `the failed transaction got ${lost}, not ${RACE_LOST}`
 }
 
 /** A shared lock blocks exclusive ones until the transaction ends. */
-async function locksByNumber({ one, other }: Place): Promise<string | undefined> {
+async function locksByNumber({ a, b }: Place): Promise<string | undefined> {
   const number = randomBytes(4).readInt32BE()
-  await one.query('begin')
-  await one.query(`select pg_advisory_xact_lock_shared(${number})`)
-  await other.query('begin')
-  await other.query(SHORT_WAIT)
-  const refused = await codeOf(() => other.query(`select pg_advisory_xact_lock(${number})`))
+  await a.query('begin')
+  await a.query(`select pg_advisory_xact_lock_shared(${number})`)
+  await b.query('begin')
+  await b.query(SHORT_WAIT)
+  const refused = await codeOf(() => b.query(`select pg_advisory_xact_lock(${number})`))
   if (refused === undefined) return 'two connections hold the same lock'
   if (refused !== LOCK_HELD) return `a connection that waits for a lock gets ${refused}, not ${LOCK_HELD}`
-  await Promise.all([one.query('commit'), other.query('rollback')])
-  await other.query('begin')
-  await other.query(SHORT_WAIT)
-  const kept = await codeOf(() => other.query(`select pg_advisory_xact_lock(${number})`))
-  return kept === undefined ? undefined : `one is held after its transaction has ended (${kept})`
+  await Promise.all([a.query('commit'), b.query('rollback')])
+  await b.query('begin')
+  await b.query(SHORT_WAIT)
+  const code = await codeOf(() => b.query(`select pg_advisory_xact_lock(${number})`))
+  return code === undefined ? undefined : `one is held after its transaction has ended (${code})`
 }
 
-async function locksTable({ one, other, table }: Place): Promise<string | undefined> {
-  await one.query('begin')
-  await one.query(`lock table ${table} in share row exclusive mode`)
-  await other.query('begin')
-  await other.query(SHORT_WAIT)
-  const refused = await codeOf(() => other.query(`insert into ${table} values (3, 0)`))
+async function locksTable({ a, b, table }: Place): Promise<string | undefined> {
+  await a.query('begin')
+  await a.query(`lock table ${table} in share row exclusive mode`)
+  await b.query('begin')
+  await b.query(SHORT_WAIT)
+  const refused = await codeOf(() => b.query(`insert into ${table} values (3, 0)`))
   if (refused === undefined) return 'another connection writes to a table that is locked'
   return refused === LOCK_HELD ? undefined : `a connection that waits for the lock gets ${refused}, not ${LOCK_HELD}`
 }
 
-async function runsTrigger({ one, table }: Place): Promise<string | undefined> {
-  await one.query(`create function ${table}() returns trigger language plpgsql as
+async function runsTrigger({ a, table }: Place): Promise<string | undefined> {
+  await a.query(`create function ${table}() returns trigger language plpgsql as
     $$ begin new.value := new.value + 1; return new; end $$`)
-  await one.query(`create trigger ${table} before insert on ${table} for each row execute function ${table}()`)
-  const { rows } = await one.query(`insert into ${table} values (4, 1) returning value`)
+  await a.query(`create trigger ${table} before insert on ${table} for each row execute function ${table}()`)
+  const { rows } = await a.query(`insert into ${table} values (4, 1) returning value`)
   return rows[0]?.value === 2 ? undefined : 'one that is there does not run'
 }
 
-async function notifies({ one, other, table }: Place): Promise<string | undefined> {
-  const notified = new Promise<void>((resolve) => one.once('notification', () => resolve()))
-  await one.query(`listen ${table}`)
-  await other.query(`select pg_notify('${table}', '')`)
+async function notifies({ a, b, table }: Place): Promise<string | undefined> {
+  const notified = new Promise<void>((resolve) => a.once('notification', () => resolve()))
+  await a.query(`listen ${table}`)
+  await b.query(`select pg_notify('${table}', '')`)
   const late = Symbol('late')
   const first = await Promise.race([notified, sleep(NOTICE_MS, late, { ref: false })])
   return first === late ? `no notification within ${NOTICE_MS / 1000} s` : undefined

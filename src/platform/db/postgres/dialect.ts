@@ -188,11 +188,11 @@ async function* streamQuery(): AsyncGenerator<never> {
 function createSent() {
   const all: Promise<unknown>[] = []
   return {
-    add<T>(one: Promise<T>): Promise<T> {
-      all.push(one)
+    add<T>(promise: Promise<T>): Promise<T> {
+      all.push(promise)
       // `firstFailure` reports it.
-      one.catch(() => {})
-      return one
+      promise.catch(() => {})
+      return promise
     },
     /** Waits for all of them. Returns the error of the first that failed, else `error`. */
     async firstFailure(error?: unknown): Promise<unknown> {

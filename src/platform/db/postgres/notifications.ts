@@ -118,7 +118,7 @@ function createBatch() {
 /** Returns the lists of changed projects, or `all` where they cannot be read. */
 async function projectListTopicsOf(db: Queries, changed: ChangedTopics): Promise<ChangedTopics> {
   if (changed === 'all') return []
-  const ids = changed.filter((one) => one.startsWith('project ')).map((one) => one.slice('project '.length))
+  const ids = changed.filter((tag) => tag.startsWith('project ')).map((tag) => tag.slice('project '.length))
   if (ids.length === 0) return []
   const rows = await findAccounts(db, { ids: ids.join('\n') }).catch(() => undefined)
   if (rows === undefined) return 'all'

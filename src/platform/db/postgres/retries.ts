@@ -56,10 +56,10 @@ function createLock(): { shared: Way; exclusive: Way } {
   return {
     async shared(run) {
       while (free !== undefined) await free
-      const one = run()
-      const ended = one.catch(() => {}).finally(() => running.delete(ended))
+      const attempt = run()
+      const ended = attempt.catch(() => {}).finally(() => running.delete(ended))
       running.add(ended)
-      return one
+      return attempt
     },
     async exclusive(run) {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -19,12 +19,12 @@ export type StatementNames = {
 }
 
 /** Creates statement names. `kept`: false where connections keep no statements, as behind pgbouncer before 1.21. */
-export function createStatementNames(kept: boolean): StatementNames {
+export function createStatementNames(isNamed: boolean): StatementNames {
   let generation = 0
   return {
     withName({ sql, parameters, name }) {
       const statement = { text: sql, values: parameters as unknown[] }
-      return kept && name !== undefined ? { ...statement, name: `${name}_${generation}` } : statement
+      return isNamed && name !== undefined ? { ...statement, name: `${name}_${generation}` } : statement
     },
     resetAfter(error) {
       if (!isStalePlan(error)) return false

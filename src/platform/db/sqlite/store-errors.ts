@@ -11,22 +11,22 @@ const SEE = 'see BERTH_DATA and DATABASE_URL'
 /** Returns the error to report. A full disk has many symptoms, such as a failed lock or log. */
 export function explainStoreError(error: unknown, file: string): unknown {
   if (!isOfSystem(error)) return error
-  const folder = dirname(file)
-  if (isFolder(folder) === false) return new Error(`${folder} must be a folder, and is a file: ${SEE}`)
+  const directory = dirname(file)
+  if (isFolder(directory) === false) return new Error(`${directory} must be a folder, and is a file: ${SEE}`)
   if (isFolder(file)) return new Error(`${file} must be the file of a store, and is a folder: ${SEE}`)
-  const free = freeBytes(folder)
+  const free = freeBytes(directory)
   const isFull = chainOf(error).some(
-    (one) => primaryResultCode(one) === FULL || ('code' in one && one.code === 'ENOSPC'),
+    (cause) => primaryResultCode(cause) === FULL || ('code' in cause && cause.code === 'ENOSPC'),
   )
   if (isFull || (free !== undefined && free < MIN_BYTES))
     return new Error(
-      `the disk of ${folder} is full (${Math.floor((free ?? 0) / 1024)} KiB free): make room, then start again`,
+      `the disk of ${directory} is full (${Math.floor((free ?? 0) / 1024)} KiB free): make room, then start again`,
     )
-  if (chainOf(error).some((one) => [CORRUPT, NO_DATABASE].includes(primaryResultCode(one))))
+  if (chainOf(error).some((cause) => [CORRUPT, NO_DATABASE].includes(primaryResultCode(cause))))
     return new Error(
       `${file} is damaged, or no store of Berth: berth doctor says more; restore a backup (docs/backup.md), and keep this file until then`,
     )
-  if (chainOf(error).some((one) => primaryResultCode(one) === CANNOT_OPEN))
+  if (chainOf(error).some((cause) => primaryResultCode(cause) === CANNOT_OPEN))
     return new Error(`permission denied: ${file}. Check the permissions of the file and its directory`)
   return error
 }
@@ -38,16 +38,16 @@ function isFolder(path: string): boolean | undefined {
 
 /** Whether SQLite, the system or Kysely raised the error; Berth's own errors have none of these as a cause. */
 function isOfSystem(error: unknown): boolean {
-  return chainOf(error).some((one) => 'code' in one || /transaction/.test(one.message))
+  return chainOf(error).some((cause) => 'code' in cause || /transaction/.test(cause.message))
 }
 
 function chainOf(error: unknown): Error[] {
   return error instanceof Error ? [error, ...chainOf(error.cause)] : []
 }
 
-function freeBytes(folder: string): number | undefined {
+function freeBytes(directory: string): number | undefined {
   try {
-    const { bavail, bsize } = statfsSync(folder)
+    const { bavail, bsize } = statfsSync(directory)
     return bavail * bsize
   } catch {
     return undefined

@@ -14,7 +14,7 @@ export const SANDBOX_NETWORK: SettingType<SandboxNetwork> = {
   read(name, text) {
     if (text === 'internet' || text === 'none') return text
     const allow = splitCommaList(text)
-    for (const one of allow.length === 0 ? [text] : allow) mustBeNetwork(name, one)
+    for (const network of allow.length === 0 ? [text] : allow) mustBeNetwork(name, network)
     return { allow }
   },
 }
