@@ -175,6 +175,11 @@ async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResp
   const once = await beginIdempotent(deps, route, request, credentials.authorization, repeats?.ms)
   try {
     return (await once?.find(deps.db.read, now)) ?? (await writeInTransaction(admitted, once))
+  } catch (error) {
+    // Where another instance was first with this key meanwhile, what it created can be what refuses this one.
+    const first = error instanceof Refusal ? await once?.find(deps.db.read, now) : undefined
+    if (first === undefined) throw error
+    return first
   } finally {
     once?.finish()
   }
