@@ -31,6 +31,7 @@ processOnBothEngines(
     // No terminal, so perhaps a log collector: the file is named, and no token.
     for (const secret of [credentials.token, credentials.operatorToken])
       assert.equal(first.out().includes(secret), false)
+    assert.doesNotMatch(first.out(), /Sites are at/, 'none is started')
     assert.match(first.out(), /^First start: .*credentials\.json'?$/m)
     assert.match(first.out(), /^To deploy .* run: berth link-cli --team team$/m)
     assert.equal(paste(first.out()).name, 'hello')

@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import { withSitesProcess } from '../../src/processes/sites-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { newHome, type RunningService, startService } from '../support/process.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { callEdgeAt } from '../support/worlds/edge-world.ts'
 
 const skip =
@@ -54,8 +55,12 @@ test('a laptop has a sites server, which is started again when it is killed, and
   assert.equal(isAlive(second.pid), false)
 })
 
-test('a service that is killed takes its sites server along', { skip }, async (t) => {
-  const running = await startService(t, await newHome(t, 'sqlite'), WITH_SITES)
+test('a service that is killed takes its sites server along, whose port the greeting has named', {
+  skip,
+}, async (t) => {
+  const port = String(await freePort())
+  const running = await startService(t, await newHome(t, 'sqlite'), { BERTH_SITES_PORT: port })
+  assert.ok(running.out().includes(`\nSites are at http://*.berth.localhost:${port}\n`), running.out())
   const { pid } = await sitesServerOf(running, 1)
   running.child.kill('SIGKILL')
   await eventually(() => !isAlive(pid))

@@ -187,6 +187,21 @@ export default (req, res) => { if (req.url.endsWith('stay')) return; res.send(St
   await eventually(isFirstCall)
 })
 
+test('a function that does not become ready in time is 504, and its log says so', async (t) => {
+  const contents = functionOf('api/stuck', 'setInterval(() => {}, 60_000); await new Promise(() => {})')
+  const { visit, control } = await showFunctions(t, contents, { limits: { startMs: 1 } })
+  const reply = await visit('/api/stuck')
+  assert.deepEqual([reply.status, reply.headers['x-vercel-error']], [504, 'FUNCTION_INVOCATION_TIMEOUT'])
+  await eventually(() => control.lines.length === 2)
+  assert.deepEqual(
+    control.lines.map(({ level, text, path }) => [level, text, path]),
+    [
+      ['error', 'The function was not ready in time.', ''],
+      ['error', 'FUNCTION_INVOCATION_TIMEOUT: the function was not ready in time', '/api/stuck'],
+    ],
+  )
+})
+
 test('the page of the deployment for the status is shown, with the error in a header', async (t) => {
   const contents = { ...functionOf('api/bad', `export default () => { throw 1 }`), 'static/500.html': 'our own 500' }
   const { visit } = await showFunctions(t, contents, { config: { overrides: { '500.html': { path: '500' } } } })
