@@ -176,7 +176,8 @@ async function limitsOf(db: Queries): Promise<Record<string, number>> {
 }
 
 test('a statement that a transaction may wait for ends before those of the transaction, and patience lengthens all [postgres]', async (t) => {
-  const [{ db }, patient] = [await openStore(t), await openStore(t, true, 3)]
+  const patience = Number(PATIENCE)
+  const [{ db }, patient] = [await openStore(t, true, patience), await openStore(t, true, 3 * patience)]
   const of = async (one: Db) => ({
     apart: await limitsOf(one.autocommit!),
     shared: await limitsOf(one.read),
