@@ -21,7 +21,7 @@ test('what waits for a connection is asked on another one when all are closed, a
     const reader = createFrameReader()
     socket
       .on('error', () => {})
-      .on('data', (piece) => {
+      .on('data', (piece: Buffer) => {
         const frame = reader.push(piece)
         if (frame === undefined || frame === 'bad') return
         if (isRefused) return void socket.destroy()
