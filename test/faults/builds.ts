@@ -39,6 +39,9 @@ async function drillBuilds(run: Run): Promise<void> {
   const drill: Drill = { run, programs, seen: new Map(), kills: new Map(), sightings: new Map(), isOver: false }
   const project = { name: 'page', installCommand: 'true', outputDirectory: 'public' }
   await until(() => ask(drill, 'POST', '/v10/projects', project))
+  // The first one waits for the tools of builds, whose installation a kill would only begin again.
+  await createOne(drill, -1)
+  await untilEnded(drill, 0)
   const side = Promise.all([killAtRandom(drill), watchBuilds(drill)])
   // It is awaited below.
   side.catch(() => {})
