@@ -39,11 +39,14 @@ async function drillBuilds(run: Run): Promise<void> {
   const drill: Drill = { run, programs, seen: new Map(), kills: new Map(), sightings: new Map(), isOver: false }
   const project = { name: 'page', installCommand: 'true', outputDirectory: 'public' }
   await until(() => ask(drill, 'POST', '/v10/projects', project))
+  // The first one waits for the tools of builds, whose installation a kill would only begin again.
+  await createOne(drill, -1)
+  await untilEnded(drill, 0)
   const side = Promise.all([killAtRandom(drill), watchBuilds(drill)])
   // It is awaited below.
   side.catch(() => {})
   try {
-    await repeat(run, run.short ? 6 : 200, () => createOne(drill))
+    await repeat(run, run.short ? 6 : 200, (at) => createOne(drill, at))
     await untilEnded(drill, 0)
   } finally {
     drill.isOver = true
@@ -61,10 +64,10 @@ async function drillBuilds(run: Run): Promise<void> {
   if (![...states.values()].includes('READY')) run.found.broken.push('no build was READY')
 }
 
-/** Undefined where the connection broke, or the database is unavailable. */
+/** Undefined where the connection broke, the database is unavailable, or a busy machine sent too late. */
 async function ask({ programs }: Drill, method: string, path: string, body?: object) {
   const said = await sayOnce(programs.address, method, path, credentialsOf(programs.home).token, body)
-  return said.status === undefined || said.status >= 500 ? undefined : said
+  return said.status === undefined || said.status >= 500 || said.status === 408 ? undefined : said
 }
 
 async function until<T>(work: () => Promise<T | undefined>): Promise<T> {
@@ -76,9 +79,11 @@ async function until<T>(work: () => Promise<T | undefined>): Promise<T> {
   }
 }
 
-async function createOne(drill: Drill): Promise<void> {
+async function createOne(drill: Drill, at: number): Promise<void> {
   await untilEnded(drill, AT_ONCE - 1)
-  const made = await until(() => ask(drill, 'POST', '/v13/deployments', { name: 'page', files: FILES }))
+  // A create that equals an earlier one is its retry.
+  const body = { name: 'page', files: FILES, meta: { at: String(at) } }
+  const made = await until(() => ask(drill, 'POST', '/v13/deployments', body))
   if (made.status !== 200) throw new Error(`no build: ${JSON.stringify(made)}`)
   if (Math.random() < CANCELED) await ask(drill, 'PATCH', `/v12/deployments/${made.body.id}/cancel`)
 }

@@ -64,7 +64,7 @@ export async function openPlace(run: Run, kind: Kind, isShared = false): Promise
   const sites = {
     ...{ BERTH_DATA: join(home.folder, '..', 'sites'), BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: kind },
     ...{ BERTH_SITES_CONTROL_PLANE: `http://127.0.0.1:${edge}`, BERTH_RUNNER_CACHE: folder },
-    ...{ BERTH_FUNCTION_PROCESSES: '24', BERTH_LOG_LEVEL: 'error' },
+    ...{ BERTH_FUNCTION_PROCESSES: '24', BERTH_LOG_LEVEL: 'warn' },
   }
   const start = (script = join(root, 'bin', 'berth.mjs')) =>
     startSites(run, { folder: home.folder, env: sites }, {}, [...aroundSandboxes(kind), process.execPath, script])

@@ -1,5 +1,7 @@
 /** Tools of builds are installed once, also ahead of the first build. docs/runner.md: Toolchain. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -18,6 +20,8 @@ import { pino } from 'pino'
 import { DEFAULT_BUILDER } from '../../src/platform/settings/builds.ts'
 import { openToolchain } from '../../src/runner/toolchain/toolchain.ts'
 import { AHEAD, UNITS } from '../../src/runner/toolchain/units.ts'
+import { processesWith } from '../sandbox/processes.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** A toolchain whose npm writes down how it was called, and installs nothing. */
 async function openWithNpm(
@@ -34,8 +38,14 @@ async function openWithNpm(
   beforehand(join(folder, 'tools'))
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const env = { PATH: `${bin}:${process.env.PATH}` }
-  const toolchain = await openToolchain({ folder: join(folder, 'tools'), env, builder: DEFAULT_BUILDER, log })
-  return { toolchain, calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
+  const tools = join(folder, 'tools')
+  const toolchain = await openToolchain({ folder: tools, env, builder: DEFAULT_BUILDER, log })
+  return {
+    toolchain,
+    tools,
+    env,
+    calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []),
+  }
 }
 
 test('all tools are installed ahead with low priority, and a build waits for the one that it needs', async (t) => {
@@ -102,4 +112,18 @@ test('a start removes installations that a killed runner left, and neither tools
   }
   await openWithNpm(t, 'mkdir node_modules', { beforehand })
   assert.deepEqual(readdirSync(tools).sort(), ['.new-node-22-running', 'node-22'])
+})
+
+test('nothing of an installation outlives a runner that is killed', async (t) => {
+  const seconds = `${process.pid}91.5`
+  const { tools, env } = await openWithNpm(t, `sleep ${seconds} & sleep ${seconds}; true`)
+  const program = join(import.meta.dirname, 'installing.ts')
+  const runner = spawn(process.execPath, [program, tools], { env, stdio: 'ignore' })
+  t.after(() => {
+    for (const pid of processesWith(`sleep\0${seconds}`)) process.kill(pid, 'SIGKILL')
+  })
+  await eventually(() => processesWith(`sleep\0${seconds}`).length === 2)
+  runner.kill('SIGKILL')
+  await once(runner, 'exit')
+  await eventually(() => processesWith(tools).length + processesWith(`sleep\0${seconds}`).length === 0)
 })

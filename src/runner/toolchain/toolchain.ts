@@ -10,6 +10,7 @@ import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { shippedFile } from '../../platform/base/shipped-files.ts'
 import { DEFAULT_BUILDER } from '../../platform/settings/builds.ts'
+import { PLAIN_INIT_SCRIPT } from '../../sandbox/init-script.ts'
 import { AHEAD, UNITS, type Unit } from './units.ts'
 
 /** A tool that cannot be installed. The message is for the operator and for the log of the build. */
@@ -154,15 +155,16 @@ async function runNpm(
   timeoutMs: number,
   niceness = 0,
 ): Promise<string> {
-  const shell = ['-c', `umask 022 && exec nice -n ${niceness} npm "$@"`, 'npm', ...words]
-  const child = spawn('/bin/sh', shell, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs })
-  // The runner may end meanwhile, and with it who would use the tool.
-  const onExit = () => child.kill('SIGKILL')
-  process.once('exit', onExit)
+  const npm = ['/bin/sh', '-c', `umask 022 && exec nice -n ${niceness} npm "$@"`, 'npm', ...words]
+  const shell = ['-c', PLAIN_INIT_SCRIPT, 'init', ...npm]
+  // A process group that watches its standard input ends with the runner, however that ends.
+  const child = spawn('/bin/sh', shell, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
+  child.stdin.on('error', () => {})
+  const late = setTimeout(() => child.stdin.destroy(), timeoutMs)
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', resolve)
-  }).finally(() => process.off('exit', onExit))
+  }).finally(() => clearTimeout(late))
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
   if (code === 0) return out
   const reason =
