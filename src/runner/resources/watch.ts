@@ -14,7 +14,7 @@ export type BuildLimits = {
 
 const MEMORY_MS = 250
 /** A build with a thousand processes that share much is looked at less often, but not so rarely that it takes all of the machine meanwhile. */
-const MOST_MEMORY_MS = 5000
+const MAX_MEMORY_MS = 5000
 const SPACE_MS = 1000
 /** Without a reason the directory is counted this often. */
 const COUNT_MS = 10_000
@@ -60,7 +60,7 @@ async function watchMemory(
 
 /** Returns how long the memory of a build is not looked at, after a look that took so long. Pure. */
 export function pauseAfterLook(tookMs: number): number {
-  return Math.max(MEMORY_MS, Math.min(tookMs * COST_FACTOR, MOST_MEMORY_MS))
+  return Math.max(MEMORY_MS, Math.min(tookMs * COST_FACTOR, MAX_MEMORY_MS))
 }
 
 /** Returns the failure of a build that used more than its memory. Pure. */

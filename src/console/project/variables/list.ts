@@ -133,8 +133,8 @@ function changedBy({ updatedBy, configurationId, integration }: Listed[number], 
 
 function menu(account: OwnAccount, variable: Listed[number], path: string): Html {
   const at = `${path}/${variable.id}`
-  const mayChange = canChangeVariable(account, variable)
-  return html`<details class="menu right" name="menu" id="menu:${variable.id}"><summary class="btn quiet small square" aria-label="Actions for ${variable.key}">${icon('ellipsis')}</summary><div class="pop">${mayChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, variable) && html`<a href="${at}" data-turbo-frame="${valueFrameId(variable.id)}">Reveal</a>`}<a href="${at}/history">History</a>${mayChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
+  const canChange = canChangeVariable(account, variable)
+  return html`<details class="menu right" name="menu" id="menu:${variable.id}"><summary class="btn quiet small square" aria-label="Actions for ${variable.key}">${icon('ellipsis')}</summary><div class="pop">${canChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, variable) && html`<a href="${at}" data-turbo-frame="${valueFrameId(variable.id)}">Reveal</a>`}<a href="${at}/history">History</a>${canChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
 }
 
 /** Links to the value if the role can read it. With script, it appears in this frame. */
