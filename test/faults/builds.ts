@@ -181,9 +181,11 @@ async function mustKeepLogs(drill: Drill, states: Map<string, string>): Promise<
       lines.flatMap(({ text }) => [/^(run\w+) line (\d+)$/.exec(text)].filter((one) => one !== null)),
       ([, run]) => run!,
     )
-    for (const [run, own] of runs)
-      if (own.some(([, , line], at) => Number(line) !== at))
-        found.broken.push(`${id} ${run}: a line is lost, or there twice`)
+    for (const [run, own] of runs) {
+      const numbers = own.map(([, , line]) => Number(line))
+      if (numbers.some((line, at) => line !== at))
+        found.broken.push(`${id} ${run}, ${state}: a line is lost, or there twice: ${numbers}`)
+    }
     if (state === 'READY' && [...runs.values()].at(-1)?.length !== LINES)
       found.broken.push(`${id}: the log of a READY build lacks lines`)
   }

@@ -23,13 +23,14 @@ export async function collectAt(
     engine === 'sqlite'
       ? await openSqlite({ file: join(home.folder, 'berth.db'), onDiskError: fail })
       : await openPostgres(home.env.DATABASE_URL!, fail)
-  const deps = {
+  // Typed, so that another name in `Deps` does not compile here.
+  const own: Partial<Deps> = {
     db,
     files: openFolderStore(files),
     log: pino({ level: 'silent' }),
-    stopping: new AbortController().signal,
-    config: { backups: { schedule: undefined } },
-  } as unknown as Deps
+    shutdownSignal: new AbortController().signal,
+  }
+  const deps = { ...own, config: { backups: { schedule: undefined } } } as unknown as Deps
   try {
     for (const moment of moments) await collectFiles(deps, moment)
   } finally {

@@ -116,9 +116,13 @@ export function leftBelow(folder: string): { runs: string[]; sockets: string[] }
   return { runs, sockets: namesIn('s') }
 }
 
-/** Returns the mounts of this machine that have the text in their line. */
-export function mountsWith(text: string): string[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(text))
+/** Returns the mounts that a process sees and that have the text in their line: numbers of namespaces are used again, and paths are not. */
+export function mountsWith(text: string, pid: number | 'self' = 'self'): string[] {
+  try {
+    const lines = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n')
+    return lines.filter((line) => line.includes(text))
+  } catch {
+    // It has ended.
+    return []
+  }
 }

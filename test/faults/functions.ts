@@ -34,9 +34,8 @@ export const functionControls: Fault = {
 /** Bad ends of one function after which its next start would wait: `src/sites/functions/plan.ts`. */
 const ENDS_IN_A_ROW = 4
 const PATIENCE_MS = 120_000
-const KINDS = ['net', 'pid', 'mnt', 'user']
-/** Whether any of these ran: what stays of them is looked for at the end. */
-type Met = { processes: Map<string, Process>; namespaces: Set<string> }
+/** Processes that were met by their id and start: what stays of them is looked for at the end. */
+type Met = Map<string, Process>
 
 /** `ends`: what must end with it. `marks`: of the functions whose visitors may get an error. */
 type Victim = { name: string; pid: number; ends: Process[]; marks: Set<string> }
@@ -57,7 +56,7 @@ async function killAgainAndAgain(run: Run, kind: Kind): Promise<void> {
   await repeat(run, run.short ? 8 : 500, (at) => killOne(drill, `kill ${at + 1}`))
   run.found.acknowledged += drill.visitors.answered()
   const kills = [...drill.kills].map(([name, times]) => `${times} of ${name}`)
-  run.found.notes.push(`killed: ${kills.join(', ')}; ${drill.met.processes.size} processes were met`)
+  run.found.notes.push(`killed: ${kills.join(', ')}; ${drill.met.size} processes were met`)
   await closeDrill(drill)
 }
 
@@ -67,7 +66,7 @@ async function openDrill(place: Place, script?: string): Promise<Drill> {
   let drill = undefined as Drill | undefined
   const origin = () => drill?.origin ?? Promise.resolve(sites.address)
   drill = {
-    ...{ place, sites, origin: Promise.resolve(sites.address), met: { processes: new Map(), namespaces: new Set() } },
+    ...{ place, sites, origin: Promise.resolve(sites.address), met: new Map() },
     ...{ ended: new Map(), kills: new Map(), visitors: startVisitors(place.functions, origin) },
   }
   // The first one installs Node.js.
@@ -79,19 +78,19 @@ async function closeDrill(drill: Drill): Promise<void> {
   const { place, visitors, sites, met } = drill
   const { found } = place.run
   await visitors.stop()
-  meet(met, treeOf(readProcesses(), sites.child.pid!))
+  const running = treeOf(readProcesses(), sites.child.pid!)
+  meet(met, running)
+  if (place.kind === 'sandboxed' && !running.some(({ pid }) => mountsWith(place.folder, pid).length > 0))
+    found.broken.push('no process had a mount of functions: the look at mounts finds nothing')
   await stopInOrder(drill)
-  await mustEnd(found, [...met.processes.values()], 'after all')
+  await mustEnd(found, [...met.values()], 'after all')
   const { runs, sockets } = leftBelow(place.folder)
   if (runs.length + sockets.length > 0) found.broken.push(`directories or sockets stayed: ${[...runs, ...sockets]}`)
   const mounts = mountsWith(place.folder)
   if (mounts.length > 0) found.broken.push(`mounts stayed: ${mounts}`)
   for (const { pid, words } of readProcesses().values()) {
-    if (words.some((word) => word.includes(place.folder))) found.broken.push(`${pid} stayed: ${words.join(' ')}`)
-    const held = KINDS.map((kind) => namespaceOf(pid, kind)).filter(
-      (one) => one !== undefined && met.namespaces.has(one),
-    )
-    if (held.length > 0) found.broken.push(`${pid} is in a namespace of functions: ${held} ${words.join(' ')}`)
+    const isOurs = words.some((word) => word.includes(place.folder)) || mountsWith(place.folder, pid).length > 0
+    if (isOurs) found.broken.push(`${pid} stayed, or is in a namespace of functions: ${words.join(' ').slice(0, 300)}`)
   }
   await place.control.kill('SIGTERM')
 }
@@ -166,15 +165,8 @@ export async function mustEnd(found: Found, all: readonly Process[], when: strin
   }
 }
 
-function meet({ processes, namespaces }: Met, some: readonly Process[]): void {
-  const own = KINDS.map((kind) => namespaceOf(process.pid, kind))
-  for (const one of some) {
-    processes.set(`${one.pid} ${one.start}`, one)
-    for (const kind of KINDS) {
-      const namespace = namespaceOf(one.pid, kind)
-      if (namespace !== undefined && !own.includes(namespace)) namespaces.add(namespace)
-    }
-  }
+function meet(met: Met, some: readonly Process[]): void {
+  for (const one of some) met.set(`${one.pid} ${one.start}`, one)
 }
 
 /** Mostly a process of a function, whose next start does not have to wait; then one around it, a network, or the sites server. */
