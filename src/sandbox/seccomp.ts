@@ -125,8 +125,11 @@ const TYPING = [0x5412, 0x541c]
 /** unix, inet and inet6; netlink for its routes alone. vsock is not bound to a network namespace, so it would reach the hypervisor. */
 const UNIX = 1
 const INTERNET_FAMILIES = [2, 10]
-/** Of the internet families: the default of the type, TCP and UDP. Who asks for another protocol makes the kernel load its module. */
-const PROTOCOLS = [0, 6, 17]
+/**
+ * Of the internet families: the default of the type, ICMP, TCP, UDP and ICMPv6, which are part of each kernel. For another protocol it loads a module. The
+ * rules of the network close ICMP.
+ */
+const PROTOCOLS = [0, 1, 6, 17, 58]
 const [NETLINK, NETLINK_ROUTE] = [16, 0]
 /** Of `personality`: none, and the query. */
 const PERSONALITIES = [0, 0xffffffff]

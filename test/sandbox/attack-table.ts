@@ -129,7 +129,7 @@ print('OK' if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from
     succeeds: /^(ENOTSUP|EOPNOTSUPP)$/m,
   },
   {
-    what: 'makes a socket of another protocol than TCP and UDP',
+    what: 'makes a socket of another protocol than TCP, UDP and ICMP',
     script: call(41, 2, 1, 262),
     stopped: /^EPROTONOSUPPORT$/m,
     control: FILTER,

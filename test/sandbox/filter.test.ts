@@ -65,16 +65,16 @@ test('sockets are of the network and of this machine, and never of the hyperviso
   assert.equal(decide({ call: 41, words: [NETLINK, 3, 12] }), EPERM, 'netfilter')
 })
 
-test('sockets of the network are of TCP and UDP, and none is made of a module for another protocol', () => {
-  const [TCP, UDP, ICMP, SCTP, UDPLITE, MPTCP] = [6, 17, 1, 132, 136, 262]
+test('sockets of the network are of TCP, UDP and ICMP, and another protocol makes the kernel load no module', () => {
+  const [TCP, UDP, ICMP, ICMPV6, SCTP, UDPLITE, MPTCP] = [6, 17, 1, 58, 132, 136, 262]
   for (const [architecture, call] of [
     [X86_64, 41],
     [AARCH64, 198],
   ] as const)
     for (const family of [2, 10]) {
-      for (const protocol of [0, TCP, UDP])
+      for (const protocol of [0, TCP, UDP, ICMP, ICMPV6])
         assert.equal(decide({ architecture, call, words: [family, 1, protocol] }), ALLOW)
-      for (const protocol of [ICMP, SCTP, UDPLITE, MPTCP])
+      for (const protocol of [SCTP, UDPLITE, MPTCP])
         assert.equal(decide({ architecture, call, words: [family, 1, protocol] }), EPROTONOSUPPORT, String(protocol))
     }
 })
