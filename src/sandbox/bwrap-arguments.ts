@@ -33,7 +33,7 @@ export function bwrapArguments(
     ...readOnly.flatMap((path) => ['--ro-bind', path, insideOf(path)]),
     ...(workDirectory === undefined ? [] : ['--bind', workDirectory, INSIDE_WORK]),
     // After all mounts: bubblewrap's own `/` and `/dev` are writable and as large as half the memory.
-    ...['--remount-ro', '/dev', '--remount-ro', '/'],
+    ...['/dev/pts', '/dev', '/'].flatMap((path) => ['--remount-ro', path]),
     ...['--chdir', currentDirectory, '--seccomp', String(FILTER_DESCRIPTOR)],
   ]
   return { options, command: [...limited(limits), ...command] }
@@ -61,10 +61,15 @@ function system({ tmpBytes, sharedMemoryBytes }: Policy['limits']): string[] {
     ...['bin', 'sbin', 'lib', 'lib64'].flatMap((name) => ['--symlink', `usr/${name}`, `/${name}`]),
     ...['--ro-bind-try', '/etc/ssl/certs', '/etc/ssl/certs'],
     ...['--proc', '/proc', '--dev', '/dev'],
+    // The machine has 4,096 pseudo terminals, and keeps 1,024 for itself. One sandbox would take the rest.
+    ...['--tmpfs', '/dev/pts'],
     ...['--size', String(tmpBytes), '--tmpfs', '/tmp'],
     ...['--size', String(sharedMemoryBytes), '--tmpfs', '/dev/shm'],
   ]
 }
+
+/** All sandboxes of a user share both. Timers count as signals, of which a machine with 1 GiB has 4,000. The queues have 819,200 bytes. */
+const [WAITING_SIGNALS, MESSAGE_QUEUE_BYTES] = [1024, 204_800]
 
 /** Set within the user namespace, so that processes are counted per sandbox, not per user. */
 function limited(limits: Policy['limits']): string[] {
@@ -75,6 +80,8 @@ function limited(limits: Policy['limits']): string[] {
     `--fsize=${limits.fileBytes}`,
     `--as=${limits.addressSpaceBytes}`,
     '--core=0',
+    `--sigpending=${WAITING_SIGNALS}`,
+    `--msgqueue=${MESSAGE_QUEUE_BYTES}`,
     '--',
   ]
 }

@@ -3,7 +3,7 @@
  * namespace of its own and no device, and the filter takes away what of the kernel a build or a function does not need.
  */
 
-const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97]
+const [EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT] = [1, 38, 93, 97]
 const [ALLOW, KILL] = [0x7fff0000, 0x80000000]
 
 /** TABLE denied system calls: numbers on x86_64 and aarch64 (asm/unistd_64.h, asm-generic/unistd.h); null where there is no such call. */
@@ -18,6 +18,13 @@ export const DENIED: Readonly<Record<string, readonly [x86_64: number | null, aa
   io_uring_setup: [425, 425],
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
+  // Contexts of asynchronous input and output: all of the machine share `fs.aio-max-nr`.
+  io_setup: [206, 0],
+  io_destroy: [207, 1],
+  io_submit: [209, 2],
+  io_cancel: [210, 3],
+  io_getevents: [208, 4],
+  io_pgetevents: [333, 292],
   // Mounts, roots, namespaces.
   mount: [165, 40],
   umount2: [166, 39],
@@ -99,12 +106,13 @@ type Architecture = {
   ioctl: number
   personality: number
   socket: number
+  socketpair: number
   hasX32: boolean
 }
 
 const ARCHITECTURES: readonly Architecture[] = [
-  { id: 0xc000003e, column: 0, clone: 56, ioctl: 16, personality: 135, socket: 41, hasX32: true },
-  { id: 0xc00000b7, column: 1, clone: 220, ioctl: 29, personality: 92, socket: 198, hasX32: false },
+  { id: 0xc000003e, column: 0, clone: 56, ioctl: 16, personality: 135, socket: 41, socketpair: 53, hasX32: true },
+  { id: 0xc00000b7, column: 1, clone: 220, ioctl: 29, personality: 92, socket: 198, socketpair: 199, hasX32: false },
 ]
 
 const CLONE3 = 435
@@ -115,7 +123,13 @@ const NEW_NAMESPACES = 0x7e020000
 /** TIOCSTI and TIOCLINUX type into the terminal of the host. */
 const TYPING = [0x5412, 0x541c]
 /** unix, inet and inet6; netlink for its routes alone. vsock is not bound to a network namespace, so it would reach the hypervisor. */
-const SOCKET_FAMILIES = [1, 2, 10]
+const UNIX = 1
+const INTERNET_FAMILIES = [2, 10]
+/**
+ * Of the internet families: the default of the type, ICMP, TCP, UDP and ICMPv6, which are part of each kernel. For another protocol it loads a module. The
+ * rules of the network close ICMP.
+ */
+const PROTOCOLS = [0, 1, 6, 17, 58]
 const [NETLINK, NETLINK_ROUTE] = [16, 0]
 /** Of `personality`: none, and the query. */
 const PERSONALITIES = [0, 0xffffffff]
@@ -155,7 +169,7 @@ function allow(value: number): Instruction[] {
   return when(EQUAL, value, [answer(ALLOW)])
 }
 
-function filterOf({ column, clone, ioctl, personality, socket, hasX32 }: Architecture): Instruction[] {
+function filterOf({ column, clone, ioctl, personality, hasX32, ...more }: Architecture): Instruction[] {
   const numbers = Object.values(DENIED).flatMap((pair) => pair[column] ?? [])
   return [
     instruction(LOAD, CALL),
@@ -179,13 +193,24 @@ function filterOf({ column, clone, ioctl, personality, socket, hasX32 }: Archite
       ...PERSONALITIES.flatMap(allow),
       answer(errorOf(EPERM)),
     ]),
+    ...socketRules(more),
+    answer(ALLOW),
+  ]
+}
+
+function socketRules({ socket, socketpair }: Pick<Architecture, 'socket' | 'socketpair'>): Instruction[] {
+  const otherFamily = answer(errorOf(EAFNOSUPPORT))
+  const internet = [instruction(LOAD, argument(2)), ...PROTOCOLS.flatMap(allow), answer(errorOf(EPROTONOSUPPORT))]
+  return [
     ...when(EQUAL, socket, [
       instruction(LOAD, argument(0)),
-      ...SOCKET_FAMILIES.flatMap(allow),
+      ...allow(UNIX),
+      ...INTERNET_FAMILIES.flatMap((family) => when(EQUAL, family, internet)),
       ...when(EQUAL, NETLINK, [instruction(LOAD, argument(2)), ...allow(NETLINK_ROUTE), answer(errorOf(EPERM))]),
-      answer(errorOf(EAFNOSUPPORT)),
+      otherFamily,
     ]),
-    answer(ALLOW),
+    // The kernel creates two sockets of any family, also of one that has no pairs.
+    ...when(EQUAL, socketpair, [instruction(LOAD, argument(0)), ...allow(UNIX), otherFamily]),
   ]
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createBwrapSandbox } from './bwrap-sandbox.ts'
 import { explainFailure } from './explain-failure.ts'
 import { unlimited } from './limits/control-group.ts'
+import { sharedWatches } from './limits/epoll-watches.ts'
 import { DEFAULT_LIMITS, type Network } from './policy.ts'
 import type { RunAs } from './run-as.ts'
 
@@ -18,7 +19,9 @@ export type Trial = { works: true; unlimited: string | undefined } | { works: fa
 export async function trySandbox(options: { parent: string; runAs: RunAs; network: Network }): Promise<Trial> {
   try {
     const failure = await failureOf(options)
-    return failure === undefined ? { works: true, unlimited: await unlimited() } : { works: false, sentence: failure }
+    if (failure !== undefined) return { works: false, sentence: failure }
+    const used = [await unlimited(), sharedWatches()].filter((text) => text !== undefined)
+    return { works: true, unlimited: used.length === 0 ? undefined : used.join(', and ') }
   } catch (error) {
     return { works: false, sentence: explainFailure((error as Error).message) }
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { sharedWatches } from '../../src/sandbox/limits/epoll-watches.ts'
 import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { unitOf } from './recipes.ts'
@@ -77,4 +78,13 @@ for (const unit of ['berth-runner.service', 'berth-sites.service'])
       assert.equal(said[name], undefined, name)
     assert.equal(said.Delegate, 'memory pids cpu')
     assert.equal(said.DeviceAllow, '/dev/net/tun rw')
+  })
+
+for (const unit of ['berth-sites.service', 'berth-runner.service'])
+  test(`${unit} raises the epoll watches, which one sandbox would use up for the user of the service`, () => {
+    const said = Object.fromEntries(unitOf(`deploy/${unit}`))
+    const [, max] =
+      /^-\+.*echo (\d+) >\/proc\/sys\/fs\/epoll\/max_user_watches/.exec(said.ExecStartPre ?? '') ?? assert.fail()
+    const tebibyte = 1024 ** 4
+    assert.equal(sharedWatches(Number(max), tebibyte), undefined)
   })

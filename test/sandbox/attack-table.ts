@@ -114,6 +114,58 @@ print('OK' if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from
     succeeds: /^400$/m,
   },
   {
+    what: 'takes contexts of asynchronous input and output, of which the machine has a number',
+    script: call(206, 1, 'ctypes.byref(ctypes.c_ulong())'),
+    stopped: /^EPERM$/m,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'reaches the hypervisor by a pair of sockets',
+    script: call(53, 40, 1, 0, '(ctypes.c_int * 2)()'),
+    stopped: /^EAFNOSUPPORT$/m,
+    control: FILTER,
+    // The kernel created both.
+    succeeds: /^(ENOTSUP|EOPNOTSUPP)$/m,
+  },
+  {
+    what: 'makes a socket of another protocol than TCP, UDP and ICMP',
+    script: call(41, 2, 1, 262),
+    stopped: /^EPROTONOSUPPORT$/m,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'takes pseudo terminals, of which the machine has a number',
+    script: `python3 -c "import os; os.openpty(); print('OK')"`,
+    stopped: /FileNotFoundError|out of pty devices/,
+    control: without(['--tmpfs', '/dev/pts'], ['--remount-ro', '/dev/pts']),
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'keeps more signals waiting than its part of those of the user',
+    script: `python3 -c "
+import ctypes, os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [40])
+c, n = ctypes.CDLL(None), 0
+while n < 3000 and c.sigqueue(os.getpid(), 40, None) == 0: n += 1
+print(n)"`,
+    stopped: /^1024$/m,
+    control: ({ options, command }) => ({ options, command: command.filter((word) => !word.startsWith('--sigp')) }),
+    succeeds: /^3000$/m,
+  },
+  {
+    what: 'opens more message queues than its part of those of the user',
+    script: `python3 -c "
+import ctypes
+c, n = ctypes.CDLL(None), 0
+while c.syscall(240, b'queue%d' % n, 0x42, 0o600, 0) >= 0: n += 1
+print(n)"`,
+    stopped: /^2$/m,
+    control: ({ options, command }) => ({ options, command: command.filter((word) => !word.startsWith('--msgq')) }),
+    succeeds: /^[3-9]$/m,
+  },
+  {
     what: 'reads a file of the host',
     script: 'ls /var/lib && echo read',
     stopped: /No such file or directory/,

@@ -22,7 +22,7 @@ test('only what the policy names is writable, and it is mounted before the rest 
   assert.ok(options.indexOf('--bind') < options.indexOf('--remount-ro'))
   assert.deepEqual(
     options.flatMap((word, at) => (word === '--remount-ro' ? [options[at + 1]] : [])),
-    ['/dev', '/'],
+    ['/dev/pts', '/dev', '/'],
   )
   const without = bwrapArguments({ ...POLICY, workDirectory: undefined }).options
   assert.equal(without.includes('--bind'), false)
@@ -48,6 +48,8 @@ test('limits are set within the namespace of the user, in front of the command',
     '--fsize=2147483648',
     '--as=68719476736',
     '--core=0',
+    '--sigpending=1024',
+    '--msgqueue=204800',
     '--',
     'node',
     'build.js',

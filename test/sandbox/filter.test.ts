@@ -5,7 +5,7 @@ import { DENIED, seccompFilter } from '../../src/sandbox/seccomp.ts'
 
 const [X86_64, AARCH64, I386] = [0xc000003e, 0xc00000b7, 0x40000003]
 const [ALLOW, KILL] = [0x7fff0000, 0x80000000]
-const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97].map((number) => 0x00050000 | number)
+const [EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT] = [1, 38, 93, 97].map((number) => 0x00050000 | number)
 
 type Call = { architecture?: number; call: number; words?: readonly number[] }
 
@@ -39,7 +39,7 @@ test('every denied call is denied on both architectures, and nothing outside the
       if (call !== null) assert.equal(decide({ architecture, call }), EPERM, `${name} on ${architecture.toString(16)}`)
     }
   const denied = new Set(Object.values(DENIED).map(([call]) => call))
-  const conditional = new Set([16, 41, 56, 135, 435])
+  const conditional = new Set([16, 41, 53, 56, 135, 435])
   for (let call = 0; call <= 462; call++)
     if (!denied.has(call) && !conditional.has(call)) assert.equal(decide({ call }), ALLOW, String(call))
 })
@@ -63,6 +63,42 @@ test('sockets are of the network and of this machine, and never of the hyperviso
   for (const family of [PACKET, ALG, VSOCK]) assert.equal(decide({ call: 41, words: [family, 1, 0] }), EAFNOSUPPORT)
   assert.equal(decide({ call: 41, words: [NETLINK, 3, 0] }), ALLOW, 'routes, which the C library reads')
   assert.equal(decide({ call: 41, words: [NETLINK, 3, 12] }), EPERM, 'netfilter')
+})
+
+test('sockets of the network are of TCP, UDP and ICMP, and another protocol makes the kernel load no module', () => {
+  const [TCP, UDP, ICMP, ICMPV6, SCTP, UDPLITE, MPTCP] = [6, 17, 1, 58, 132, 136, 262]
+  for (const [architecture, call] of [
+    [X86_64, 41],
+    [AARCH64, 198],
+  ] as const)
+    for (const family of [2, 10]) {
+      for (const protocol of [0, TCP, UDP, ICMP, ICMPV6])
+        assert.equal(decide({ architecture, call, words: [family, 1, protocol] }), ALLOW)
+      for (const protocol of [SCTP, UDPLITE, MPTCP])
+        assert.equal(decide({ architecture, call, words: [family, 1, protocol] }), EPROTONOSUPPORT, String(protocol))
+    }
+})
+
+test('a pair of sockets is of this machine: the kernel creates both before it says that another family has no pairs', () => {
+  for (const [architecture, call] of [
+    [X86_64, 53],
+    [AARCH64, 199],
+  ] as const) {
+    assert.equal(decide({ architecture, call, words: [1, 1, 0] }), ALLOW)
+    for (const family of [2, 10, 16, 17, 30, 38, 40])
+      assert.equal(decide({ architecture, call, words: [family, 1, 0] }), EAFNOSUPPORT, String(family))
+  }
+})
+
+test('what the machine has a number of is not there: contexts of asynchronous input and output', () => {
+  for (const [x86_64, aarch64] of [
+    [206, 0],
+    [209, 2],
+    [333, 292],
+  ] as const) {
+    assert.equal(decide({ call: x86_64 }), EPERM)
+    assert.equal(decide({ architecture: AARCH64, call: aarch64 }), EPERM)
+  }
 })
 
 test('a terminal cannot be typed into, and a personality cannot be changed', () => {

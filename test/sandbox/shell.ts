@@ -7,19 +7,18 @@ import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 import { RUN_AS } from './run-as.ts'
 
-/** Standard input is closed inside, so the shell comes over a socket of its work directory. */
-const SHELL = `import os, pty, socket
+/** Standard input is closed inside, so the shell comes over a socket of its work directory. There is no terminal inside. */
+const SHELL = `import os, socket
 s = socket.socket(socket.AF_UNIX)
 s.connect('/work/shell')
 for descriptor in 0, 1, 2: os.dup2(s.fileno(), descriptor)
-pty.spawn('sh')`
+os.execlp('sh', 'sh', '-i')`
 
 const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
 chmodSync(parent, 0o755)
 const sandbox = createBwrapSandbox(parent, RUN_AS)
 const { workDirectory } = await sandbox.prepare()
 const server = createServer((socket) => {
-  process.stdin.setRawMode?.(true)
   process.stdin.pipe(socket).pipe(process.stdout)
 })
 await new Promise<void>((resolve) => server.listen(join(workDirectory, 'shell'), resolve))
