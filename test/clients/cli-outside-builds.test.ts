@@ -46,6 +46,8 @@ for (const { family, fewest, most } of FAMILIES)
   test(`builds of packages/${family} are served as their probes expect`, { skip, timeout: TIMEOUT_MS }, async (t) => {
     console.log(`BERTH_TEST_SEED=${SEED}`)
     const laptop = await startLaptop(t, { BERTH_RUNNER_BUILDS: String(LANES) })
+    // As plain processes, folders without a package.json would be installed into this repository, which is above them.
+    assert.ok(laptop.isSandboxed, 'no sandbox with a network starts here: docs/sandbox.md')
     const rows = await buildAll(t, laptop, family, most)
     assert.equal(await laptop.running.kill('SIGTERM'), 0)
     const built = rows.filter(({ outcome }) => typeof outcome !== 'string')
@@ -107,11 +109,13 @@ function print({ folder, outcome }: Row): void {
 
 /** Deploys a folder and asks its probes. Returns what the CLI said where it was not built. */
 async function deployAndAsk(t: TestContext, laptop: Laptop, from: string, name: string): Promise<Probed[] | string> {
-  const folder = folderWith(t, {}, name)
+  // As upstream names its projects: the CLI takes the name of the folder as it is.
+  const project = name.toLowerCase().replace(/[._]/g, '-')
+  const folder = folderWith(t, {}, project)
   const { probes, settings } = prepareFolder(from, folder)
   const call = callerAt(laptop.running, laptop.token)
   if (settings !== undefined) {
-    const { body } = await call('POST', '/v10/projects', { name, ...settings })
+    const { body } = await call('POST', '/v10/projects', { name: project, ...settings })
     linkFolder(folder, { projectId: body.id, orgId: body.accountId })
   }
   const deployed = await laptop.deploy(folder, '64.0.2', WORDS).catch((error) => {

@@ -61,7 +61,7 @@ export async function startLaptop(t: TestContext, settings: Record<string, strin
     return existsSync(authority)
   })
   return {
-    ...{ running, token },
+    ...{ running, token, isSandboxed: works },
     deploy: (folder: string, version = '64.0.2', words: string[] = []) =>
       deploy(folder, { address: running.address, token, authority }, [programOf(version), ...words]),
     page: (host: string, path = '/', headers: Record<string, string> = {}) =>
