@@ -1,4 +1,4 @@
-/** The controls of the fault runs replace a piece of a source, which must be there. docs/faults.md: Power cuts. */
+/** The controls of drills replace a piece of a source, which must be there. docs/faults.md: Power cuts. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
