@@ -51,7 +51,7 @@ export async function startLaptop(t: TestContext, settings: Record<string, strin
   })
   const sites = () => /^berth sites listening on (\S+)$/m.exec(running.out())?.[1]
   await eventually(() => sites() !== undefined && running.out().includes('berth runner builds for'), running.out)
-  const { token } = credentialsOf(home)
+  const { token, teamId } = credentialsOf(home)
   const authority = join(home.folder, 'tls', 'authority.pem')
   // The certificate is made for the first connection, and the CLI reads the file at its start.
   await eventually(() => {
@@ -61,7 +61,7 @@ export async function startLaptop(t: TestContext, settings: Record<string, strin
     return existsSync(authority)
   })
   return {
-    ...{ running, token, isSandboxed: works },
+    ...{ running, token, teamId, isSandboxed: works },
     deploy: (folder: string, version = '64.0.2', words: string[] = []) =>
       deploy(folder, { address: running.address, token, authority }, [programOf(version), ...words]),
     page: (host: string, path = '/', headers: Record<string, string> = {}) =>

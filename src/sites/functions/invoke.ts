@@ -15,7 +15,8 @@ import type { Lease } from './processes.ts'
 
 /**
  * `path`: of the function. `status`: of the rules. `hidesPassword`: the visitor's password for the site is not the function's. `ip`: undefined where no
- * visitor asks. `takesAsIs`: the answer keeps the headers of the function. `cached`: what `x-vercel-cache` says.
+ * visitor asks. `takesAsIs`: the answer keeps the headers of the function. `rendersPage`: the answer is a prerendered page. `cached`: what
+ * `x-vercel-cache` says.
  */
 export type FunctionCall = {
   request: VisitorRequest
@@ -26,6 +27,7 @@ export type FunctionCall = {
   rules: Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
   hidesPassword: boolean
   takesAsIs?: boolean
+  rendersPage?: boolean
   cached?: 'MISS' | 'BYPASS'
 }
 
@@ -132,7 +134,7 @@ export async function failureOf(lease: Lease, error: Error): Promise<FunctionFai
 }
 
 function requestHeaders({ id, call, length }: Sent): Record<string, string> {
-  const { request, ip, invocation, hidesPassword } = call
+  const { request, ip, invocation, hidesPassword, rendersPage } = call
   const headers: Record<string, string> = {}
   for (const [name, value] of invocation.headers ?? request.headers) {
     if (MESSAGE_HEADERS.has(name)) continue
@@ -148,7 +150,8 @@ function requestHeaders({ id, call, length }: Sent): Record<string, string> {
   // Next.js caches its answers in memory for 10 seconds, unless each request has an id of its own.
   headers['x-invocation-id'] = id
   if (invocation.matchedPath !== '') headers['x-matched-path'] = invocation.matchedPath
-  if (invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
+  // With it, Next.js makes a page for all visitors: it ignores the headers that ask for the data of a page.
+  if (rendersPage && invocation.routeMatches !== '') headers['x-now-route-matches'] = invocation.routeMatches
   if (length !== undefined) headers['content-length'] = length
   return headers
 }

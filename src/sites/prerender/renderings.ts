@@ -138,6 +138,7 @@ async function render(
         path,
         ip: undefined,
         takesAsIs: true,
+        rendersPage: true,
         request: {
           ...call.request,
           method: 'GET',

@@ -76,7 +76,7 @@ export type Invocation = ForwardedRequest & {
   matchedPath: string
   /** The path of the prerendered page: with the visitor's parameters, in the form of the output. */
   concretePath: string
-  /** The query that rules added: value of `x-now-route-matches`. */
+  /** The query that rules added: value of `x-now-route-matches` of a request for a prerendered page. */
   routeMatches: string
 }
 

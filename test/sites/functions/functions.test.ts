@@ -36,6 +36,25 @@ test('a function of the form (req, res) gets query, cookies, body and variables,
   assert.equal(reply.headers['x-vercel-cache'], 'MISS')
 })
 
+test('only the request for a prerendered page says in a header what rules made of its path', async (t) => {
+  const config = {
+    routes: [{ handle: 'filesystem' }, { src: '^/(live|page)/(?<id>[^/]+)$', dest: '/$1?nxtPid=$id' }],
+  }
+  const prerender = { type: 'Prerender', expiration: 600, allowQuery: ['nxtPid'] }
+  const contents = {
+    ...functionOf('live', ECHO),
+    ...functionOf('page', ECHO),
+    'functions/page.prerender-config.json': JSON.stringify(prerender),
+  }
+  const { visit } = await showFunctions(t, contents, { config })
+  const seen = async (path: string) => {
+    const { query, headers } = JSON.parse((await visit(path, { rsc: '1' })).text)
+    return [query.nxtPid, headers['x-now-route-matches'], headers.rsc]
+  }
+  assert.deepEqual(await seen('/live/7'), ['7', undefined, '1'])
+  assert.deepEqual((await seen('/page/7')).slice(0, 2), ['7', 'nxtPid=7'])
+})
+
 test('functions named by method, a fetch export and a server answer too, each by its own process', async (t) => {
   const { visit } = await showFunctions(t, {
     ...functionOf('api/web', WEB),
