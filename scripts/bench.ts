@@ -197,6 +197,8 @@ function serviceSettings(): NodeJS.ProcessEnv {
     BERTH_EDGE_PORT: '0',
     BERTH_SITES_PORT: 'off',
     BERTH_RATE_LIMITS: 'off',
+    // A fast machine creates more than an account may have.
+    BERTH_BUDGETS: '{"projects":null}',
     BERTH_DATA: join(folder, 'store'),
   }
   return { ...Object.fromEntries(kept), ...own }
