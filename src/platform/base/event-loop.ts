@@ -78,6 +78,11 @@ export async function pauseWhenBusy(): Promise<void> {
   if (iterationMs() >= PIECE_MS) await pause()
 }
 
+/** Pauses as `mapInSlices` does while short requests are pending. For long work that cannot pause once it runs, such as parsing a large body. */
+export async function pauseForShortRequests(): Promise<void> {
+  if (shortRequests > 0 || iterationMs() >= PIECE_MS) await pause()
+}
+
 /** Waits until no short request, new connection or other list is pending in this iteration, up to the longest pause. */
 async function pause(): Promise<void> {
   const end = performance.now() + MAX_PAUSE_MS

@@ -1,6 +1,12 @@
 /** Limits the concurrent requests of an account, with lower limits for long lists and bulk writes. Others wait in a fair queue. docs/limits.md. */
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { afterNextTick, beginShortRequest, endShortRequest, iterationMs } from '../base/event-loop.ts'
+import {
+  afterNextTick,
+  beginShortRequest,
+  endShortRequest,
+  iterationMs,
+  pauseForShortRequests,
+} from '../base/event-loop.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { createTurns, type Turns } from './file-turns.ts'
 import { createSemaphore } from './semaphore.ts'
@@ -104,7 +110,7 @@ export function createGates(
     bulk,
     files,
     slow,
-    lists: createGate({ maxPerOwner: 3, maxTotal: 6, canEnter: hasCapacity, patience: timeout }),
+    lists: createGate({ maxPerOwner: 2, maxTotal: 6, canEnter: hasCapacity, patience: timeout }),
   }
 }
 
@@ -118,7 +124,11 @@ export function runWhenAdmitted<T>(
 ): Promise<T> {
   if (route.slow) return slow.inTurn(owner, make)
   if (route.list === undefined && !isBulk) return runInGate(all, owner, make, true)
-  return runInGate(isBulk ? bulk : lists, owner, () => runInGate(all, owner, make, false), false)
+  const run = async () => {
+    if (isBulk) await pauseForShortRequests()
+    return runInGate(all, owner, make, false)
+  }
+  return runInGate(isBulk ? bulk : lists, owner, run, false)
 }
 
 /** Runs a request when the gate admits it. `isShort`: long lists pause for it, also while it waits. */

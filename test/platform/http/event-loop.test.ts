@@ -43,6 +43,27 @@ test('a long list makes one piece after another, and pauses for a millisecond be
   assert.deepEqual(await list, [0, 2, 4])
 })
 
+test('a large body is parsed when no short request is pending, and after 25 ms at the latest', async (t) => {
+  const { pass } = openList(t, 0)
+  const one = Promise.withResolvers<void>()
+  const parsed: string[] = []
+  const send = (name: string) => runWhenAdmitted(gates, {} as Route, name, true, async () => void parsed.push(name))
+  const asked = askShort(() => one.promise)
+  const first = send('at the latest')
+  await pass(24)
+  assert.deepEqual(parsed, [])
+  await pass(2)
+  await first
+  const second = send('at once')
+  await pass(2)
+  assert.deepEqual(parsed, ['at the latest'])
+  one.resolve()
+  await asked
+  await pass(2)
+  await second
+  assert.deepEqual(parsed, ['at the latest', 'at once'])
+})
+
 test('short steps are made in one piece of 3 ms', async (t) => {
   const { list, made, pass } = openList(t, 7, 1)
   await nextIteration()

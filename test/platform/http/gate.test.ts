@@ -242,7 +242,7 @@ test('how many lists, bulk writes and requests run at once, of one account and o
   const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   for (const [engine, most] of [
     ['sqlite', { all: 64, lists: 1, ofAll: 2 }],
-    ['postgres', { all: 16, lists: 3, ofAll: 6 }],
+    ['postgres', { all: 16, lists: 2, ofAll: 6 }],
   ] as const) {
     let hasCapacity = false
     const gates = createGates(engine, () => hasCapacity)
