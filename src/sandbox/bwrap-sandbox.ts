@@ -6,7 +6,7 @@ import { bwrapArguments, INSIDE_WORK, insideOf, OPTIONS_DESCRIPTOR } from './bwr
 import { type ControlGroup, type ControlGroups, controlGroups } from './limits/control-group.ts'
 import { chainAround, ENV, type Namespace } from './network/chain.ts'
 import type { HeldNamespace } from './network/held-namespace.ts'
-import { forwardAddress, hostAddresses, hostGateways } from './network/host-addresses.ts'
+import { forwardAddress, type HostNetwork, hostNetwork } from './network/host-addresses.ts'
 import { networkRules } from './network/rules.ts'
 import { findInit, watchAddresses } from './network/watch.ts'
 import { type OwnFiles, writeOwnFiles } from './own-files.ts'
@@ -50,7 +50,7 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
       const command = commandLine(policy, files, network, options)
       group = startGroup({ ...command, env: ENV, directory: '/', runAs, controlGroup })
       options.namespace?.endWith(group)
-      if (network?.rules !== undefined) watch(group, network.known, runAs)
+      if (network?.host !== undefined) watch(group, network.host, runAs)
     },
     output: () => startedOf(group).output,
     pid: () => startedOf(group).pid,
@@ -70,18 +70,19 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
   }
 }
 
-type OwnNetwork = { namespace: Namespace; dnsAddress: string; rules: string | undefined; known: string[] }
+/** Without rules and the host where they are in force already. */
+type OwnNetwork = { namespace: Namespace; dnsAddress: string; rules: string | undefined; host?: HostNetwork }
 
 function networkOf(network: Network, { namespace: held, rulesOf = networkRules }: Options): OwnNetwork | undefined {
   if (network === 'none') return undefined
   if (held !== undefined) {
     if (!isDeepStrictEqual(network, held.network)) throw new Error('the network of the policy is not that of its space')
     const { dnsAddress } = held
-    return { namespace: { kind: 'held', holder: held.holder() }, dnsAddress, rules: undefined, known: [] }
+    return { namespace: { kind: 'held', holder: held.holder() }, dnsAddress, rules: undefined }
   }
-  const [addresses, gateways, dnsAddress] = [hostAddresses(), hostGateways(), forwardAddress()]
-  const rules = rulesOf(addresses, gateways, dnsAddress, network === 'internet' ? [] : network.allow)
-  return { namespace: { kind: 'own', dnsAddress }, dnsAddress, rules, known: [...addresses, ...gateways] }
+  const [host, dnsAddress] = [hostNetwork(), forwardAddress()]
+  const rules = rulesOf(host, dnsAddress, network === 'internet' ? [] : network.allow)
+  return { namespace: { kind: 'own', dnsAddress }, dnsAddress, rules, host }
 }
 
 function commandLine(
@@ -99,9 +100,9 @@ function commandLine(
 }
 
 /** A sandbox whose rules cannot follow the addresses of the host ends. */
-function watch(group: ProcessGroup, known: readonly string[], runAs: RunAs): void {
+function watch(group: ProcessGroup, host: HostNetwork, runAs: RunAs): void {
   const { pid } = group
   if (pid === undefined) return
-  const stop = watchAddresses(() => findInit(pid), known, runAs, group.kill)
+  const stop = watchAddresses(() => findInit(pid), host, runAs, group.kill)
   group.ended.then(stop, stop)
 }

@@ -25,7 +25,7 @@ export type Limits = {
   openFiles: number
   /** Bytes of one file. The sum is not limited here. */
   fileBytes: number
-  /** Node reserves much more than it uses: 64 GiB stops nonsense, not a memory eater. */
+  /** Programs reserve much more than they use, and Chromium needs 128 GiB: it stops nonsense, not a memory eater. */
   addressSpaceBytes: number
   tmpBytes: number
   sharedMemoryBytes: number
@@ -37,12 +37,12 @@ export type Limits = {
 
 const MIB = 1024 * 1024
 
-/** Enough for Node with workers, `npm ci`, and the builds of the usual frameworks. */
+/** Enough for Node with workers, `npm ci`, the builds of the usual frameworks, and Chromium. */
 export const DEFAULT_LIMITS: Limits = {
   processes: 256,
   openFiles: 4096,
   fileBytes: 2048 * MIB,
-  addressSpaceBytes: 64 * 1024 * MIB,
+  addressSpaceBytes: 256 * 1024 * MIB,
   tmpBytes: 256 * MIB,
   sharedMemoryBytes: 64 * MIB,
   memoryBytes: 4096 * MIB,

@@ -22,6 +22,8 @@ export const ADDRESSES: readonly (readonly [what: string, address: string, port:
   ['link-local of the host', 'LINK_LOCAL', HOST_PORT, 'without rules'],
   ['gateway', '198.51.100.1', INTERNET_PORT, 'without rules'],
   ['gateway, IPv6', '2001:db8:1::1', INTERNET_PORT, 'without rules'],
+  ['next to the host', '198.51.100.7', INTERNET_PORT, 'without rules'],
+  ['next to the host, IPv6', '2001:db8:1::7', INTERNET_PORT, 'without rules'],
   ['10/8', '10.9.9.9', INTERNET_PORT, 'without rules'],
   ['10/8, mapped', '::ffff:10.9.9.9', INTERNET_PORT, 'without rules'],
   ['172.16/12', '172.16.7.7', INTERNET_PORT, 'without rules'],
@@ -38,12 +40,15 @@ export const ADDRESSES: readonly (readonly [what: string, address: string, port:
   ['host by name', 'host.test', HOST_PORT, 'without rules'],
 ]
 
+/** A new IPv6 address is not used before the kernel has looked for another one like it. */
+export const AWAIT_IPV6 = `import time
+until = time.time() + 10
+while time.time() < until and any(int(line.split()[4], 16) & 0x40 for line in open('/proc/net/if_inet6')): time.sleep(0.05)`
+
 /** Prints the indexes of the addresses that answer over TCP, over UDP, the public one over ICMP, and an abstract socket of the host. */
 export const probe = (addresses: readonly (readonly [address: string, port: number])[]) => `python3 - <<'END'
-import socket, time
-# A new IPv6 address is not used before the kernel has looked for another one like it.
-until = time.time() + 10
-while time.time() < until and any(int(line.split()[4], 16) & 0x40 for line in open('/proc/net/if_inet6')): time.sleep(0.05)
+import socket
+${AWAIT_IPV6}
 def tried(kind, address, port):
   try:
     family, _, _, _, target = socket.getaddrinfo(address, port, type=kind)[0]

@@ -26,7 +26,7 @@ ip addr add 172.17.0.1/16 dev docker0
 for name in lo h0 h1 docker0; do ip link set $name up; done`
 
 const INTERNET = `for name in all default n0 n1; do echo 0 > /proc/sys/net/ipv6/conf/$name/accept_dad; done
-for address in 198.51.100.1/24 2001:db8:1::1/64; do ip addr add $address dev n0; done
+for address in 198.51.100.1/24 198.51.100.7/24 192.88.8.7/24 2001:db8:1::1/64 2001:db8:1::7/64; do ip addr add $address dev n0; done
 ip addr add 10.9.0.1/24 dev n1
 for address in 192.88.7.7 10.9.9.9 10.9.9.53 169.254.169.254 172.16.7.7 192.168.7.7 100.64.7.7; do ip addr add $address/32 dev lo; done
 for address in 2001:db8:2::80 fd12::7 64:ff9b::a09:909 2002:a09:909::1 fd00:ec2::254; do ip addr add $address/128 dev lo; done

@@ -86,7 +86,7 @@ test('a pasta that starts nothing is given up', { skip, timeout: 300_000 }, asyn
   const stuck = spawn('sleep', ['1000'], { stdio: 'ignore' })
   t.after(() => stuck.kill('SIGKILL'))
   await new Promise<void>((resolve) => {
-    const stop = watchAddresses(() => findInit(stuck.pid!), [], RUN_AS, resolve)
+    const stop = watchAddresses(() => findInit(stuck.pid!), { addresses: [], networks: [] }, RUN_AS, resolve)
     t.after(stop)
   })
 })

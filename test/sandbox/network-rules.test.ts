@@ -1,14 +1,18 @@
 /** The rules of the network, as a pure function of the addresses of the host. docs/sandbox.md: Network. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forwardAddress, gatewaysOf, resolversOf } from '../../src/sandbox/network/host-addresses.ts'
-import { addHostAddress, networkRules } from '../../src/sandbox/network/rules.ts'
+import { forwardAddress, resolversOf, routesOf } from '../../src/sandbox/network/host-addresses.ts'
+import { addToRules, networkRules } from '../../src/sandbox/network/rules.ts'
 
-const RULES = networkRules(['198.51.100.2', '2001:db8:1::2', 'fe80::1%eth0'], ['198.51.100.1'], '203.0.113.253', [
-  '10.1.2.3',
-  '10.2.0.0/16',
-  'fd12::/64',
-])
+const NOTHING = { addresses: [], networks: [] }
+const RULES = networkRules(
+  {
+    addresses: ['198.51.100.2', '2001:db8:1::2', 'fe80::1%eth0', '198.51.100.1'],
+    networks: ['198.51.100.0/24', '2001:db8:1::/64'],
+  },
+  '203.0.113.253',
+  ['10.1.2.3', '10.2.0.0/16', 'fd12::/64'],
+)
 
 /** Where a line with these words is. */
 function lineOf(words: string): number {
@@ -17,21 +21,24 @@ function lineOf(words: string): number {
   return at
 }
 
-test('addresses and gateways of the host are in sets, by family', () => {
+test('addresses, gateways and networks of the host are in sets, by family', () => {
   assert.match(RULES, /set host4 \{.*elements = \{ 198\.51\.100\.2, 198\.51\.100\.1 \}/)
   assert.match(RULES, /set host6 \{.*elements = \{ 2001:db8:1::2, fe80::1 \}/)
+  assert.match(RULES, /set network4 \{.*elements = \{ 198\.51\.100\.0\/24 \}/)
+  assert.match(RULES, /set network6 \{.*elements = \{ 2001:db8:1::\/64 \}/)
   assert.match(RULES, /set allowed4 \{.*elements = \{ 10\.1\.2\.3, 10\.2\.0\.0\/16 \}/)
   assert.match(RULES, /set allowed6 \{.*elements = \{ fd12::\/64 \}/)
-  assert.doesNotMatch(networkRules([], [], '203.0.113.253'), /elements = \{ +\}/)
-  const named = networkRules([], [], '203.0.113.253', ['10.2.3.4/16', 'fd12::5/64'])
+  assert.doesNotMatch(networkRules(NOTHING, '203.0.113.253'), /elements = \{ +\}/)
+  const named = networkRules(NOTHING, '203.0.113.253', ['10.2.3.4/16', 'fd12::5/64'])
   assert.match(named, /\{ 10\.2\.0\.0\/16 \}[\s\S]*\{ fd12::\/64 \}/)
 })
 
-test('the host is closed before what is allowed is opened, and that before private networks are closed', () => {
+test('the host is closed before what is allowed is opened, and that before its networks and private ones are closed', () => {
   const order = [
     'th dport 53 accept',
     '@host4 reject',
     '@allowed4',
+    '@network4 reject',
     '@refused4 reject',
     'meta l4proto { tcp, udp } accept',
   ]
@@ -47,23 +54,56 @@ test('the host is closed before what is allowed is opened, and that before priva
 
 test('no text of a caller becomes a rule', () => {
   for (const text of ['10.0.0.1 }; flush ruleset; {', 'localhost', '', '10.0.0.0/33'])
-    assert.throws(() => networkRules([], [], '203.0.113.253', [text]), text)
-  assert.throws(() => networkRules(['1.2.3.4; accept'], [], '203.0.113.253'))
-  assert.throws(() => addHostAddress('1.2.3.4 } accept'))
+    assert.throws(() => networkRules(NOTHING, '203.0.113.253', [text]), text)
+  for (const host of [
+    { addresses: ['1.2.3.4; accept'], networks: [] },
+    { addresses: [], networks: ['1.2.3.0/24 }; accept'] },
+  ])
+    assert.throws(() => networkRules(host, '203.0.113.253'))
+  assert.throws(() => addToRules('host', '1.2.3.4 } accept'))
+  assert.throws(() => addToRules('network', '1.2.3.0/24 } accept'))
 })
 
-test('an address that the host gets later is added to the set of its family', () => {
-  assert.equal(addHostAddress('192.0.2.7').join(' '), 'add element inet berth host4 { 192.0.2.7 }')
-  assert.equal(addHostAddress('fe80::7%eth1').join(' '), 'add element inet berth host6 { fe80::7 }')
+test('an address or a network that the host gets later is added to the set of its family', () => {
+  assert.equal(addToRules('host', '192.0.2.7').join(' '), 'add element inet berth host4 { 192.0.2.7 }')
+  assert.equal(addToRules('host', 'fe80::7%eth1').join(' '), 'add element inet berth host6 { fe80::7 }')
+  assert.equal(addToRules('network', '192.0.2.7/24').join(' '), 'add element inet berth network4 { 192.0.2.0/24 }')
 })
+
+const ROUTES4 = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\t016433C6\t0003\t0\t0\t0\t00000000\t0\t0\t0
+eth0\t006433C6\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+eth0\t016433C6\t00000000\t0005\t0\t0\t0\tFFFFFFFF\t0\t0\t0
+tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0
+*\t000033C6\t00000000\t0201\t0\t0\t0\t0000FFFF\t0\t0\t0
+ppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0
+`
+const NO_HOP = '00'.repeat(16)
+const routes6Of = (
+  ...routes: readonly (readonly [to: string, bits: string, hop: string, flags: string, device: string])[]
+) =>
+  routes
+    .map(([to, bits, hop, flags, device]) => `${to} ${bits} ${NO_HOP} 00 ${hop} 00000400 1 0 ${flags} ${device}\n`)
+    .join('')
+const ROUTES6 = routes6Of(
+  [NO_HOP, '00', '20010db8000100000000000000000001', '00000003', 'eth0'],
+  ['20010db8000100000000000000000000', '40', NO_HOP, '00000001', 'eth0'],
+  ['20010db8000100000000000000000002', '80', NO_HOP, '80200001', 'eth0'],
+  ['20010db8000000000000000000000000', '20', NO_HOP, '00200200', 'lo'],
+  [NO_HOP, '00', NO_HOP, '00200200', 'lo'],
+)
 
 test('gateways are the next hops of the routes of the kernel', () => {
-  const routes4 = 'Iface\tDestination\tGateway \tFlags\nlo0\t00000000\t016433C6\t0003\nlo0\t006433C6\t00000000\t0001\n'
-  const routes6 =
-    '00000000000000000000000000000000 00 00000000000000000000000000000000 00 20010db8000100000000000000000001 00000400 00000001 00000000 00000003 eth0\n' +
-    'fe800000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth0\n'
-  assert.deepEqual(gatewaysOf(routes4, routes6), ['198.51.100.1', '2001:db8:1::1'])
-  assert.deepEqual(gatewaysOf('', ''), [])
+  assert.deepEqual(routesOf(ROUTES4, ROUTES6, () => true).gateways, ['198.51.100.1', '2001:db8:1::1'])
+  assert.deepEqual(
+    routesOf('', '', () => true),
+    { gateways: [], networks: [] },
+  )
+})
+
+test('networks of the host are those of its routes without a next hop, on devices with neighbors', () => {
+  const { networks } = routesOf(ROUTES4, ROUTES6, (device) => device !== 'tun0')
+  assert.deepEqual(networks, ['198.51.100.0/24', '2001:db8:1::/64'])
 })
 
 test('resolvers are read from the file of the host', () => {

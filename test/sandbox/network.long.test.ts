@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { labSkipReason, openLab } from './lab.ts'
-import { ADDRESSES, HOST_PORT, probe, type Reach, readProbe } from './lab-addresses.ts'
+import { ADDRESSES, AWAIT_IPV6, HOST_PORT, INTERNET_PORT, probe, type Reach, readProbe } from './lab-addresses.ts'
 
 const skip = labSkipReason()
 
@@ -46,30 +46,70 @@ for (const [isHeld, name] of [
     assert.deepEqual(lab.arrived(), [], 'the services of the host see nothing')
   })
 
-const ATTEMPTS = `python3 - <<'END'
+const attempts = (address: string, port: number) => `python3 - <<'END'
 import socket, time
 until = time.time() + 9
 while time.time() < until:
-  try: socket.create_connection(('198.51.100.77', 3000), 1); print('reached')
+  try: socket.create_connection(('${address}', ${port}), 1); print('reached')
   except OSError as error: print(error.errno)
   time.sleep(0.2)
 END
 `
 const EHOSTUNREACH = '113'
 
-test('an address that the host gets while a command runs is closed', { skip, timeout: 300_000 }, async (t) => {
-  for (const isHeld of [false, true]) {
-    const lab = await openLab(t)
-    const afterStart = 'ip addr add 198.51.100.77/24 dev h0'
-    const attempts = (await lab.inSandbox(ATTEMPTS, {}, { afterStart, isHeld })).output.trim().split('\n')
-    assert.deepEqual(new Set(attempts.slice(-5)), new Set([EHOSTUNREACH]))
-    const more = { afterStart, isHeld, rules: 'none' } as const
-    const control = (await lab.inSandbox(ATTEMPTS, {}, more)).output.trim().split('\n')
-    assert.deepEqual(new Set(control.slice(-5)), new Set(['reached']), 'the control')
+for (const [what, afterStart, address, port] of [
+  ['an address', 'ip addr add 192.88.9.77/32 dev h0', '192.88.9.77', HOST_PORT],
+  ['a network', 'ip addr add 192.88.8.5/24 dev h0', '192.88.8.7', INTERNET_PORT],
+] as const)
+  test(`${what} that the host gets while a command runs is closed`, { skip, timeout: 300_000 }, async (t) => {
+    for (const isHeld of [false, true]) {
+      const lab = await openLab(t)
+      const last = async (rules: 'all' | 'none') => {
+        const { output } = await lab.inSandbox(attempts(address, port), {}, { afterStart, isHeld, rules })
+        return new Set(output.trim().split('\n').slice(-5))
+      }
+      assert.deepEqual(await last('all'), new Set([EHOSTUNREACH]))
+      lab.onHost(afterStart.replace(' add ', ' del '))
+      assert.deepEqual(await last('none'), new Set(['reached']), 'the control')
+    }
+  })
+
+/** Of each family. */
+const NEXT = 40
+
+/** Sends to addresses next to the host that nothing has, and returns once the public ones have answered, which are sent to afterwards. */
+const SEND_NEXT = `python3 - <<'END'
+import socket
+${AWAIT_IPV6}
+for family, next, public in (
+  (socket.AF_INET, '198.51.100.1%02d', '192.88.7.7'),
+  (socket.AF_INET6, '2001:db8:1::1%02d', '2001:db8:2::80'),
+):
+  s = socket.socket(family, socket.SOCK_DGRAM)
+  s.settimeout(10)
+  for n in range(${NEXT}):
+    try: s.sendto(b'x', (next % n, 9999))
+    except OSError: pass
+  s.sendto(b'x', (public, 9999))
+  print(s.recv(10))
+END
+`
+
+test('no command fills the neighbor table of the machine with addresses next to the host', {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  const lab = await openLab(t)
+  const neighbors = async (rules: 'all' | 'none') => {
+    const { output } = await lab.inSandbox(SEND_NEXT, {}, { rules })
+    assert.equal(output, "b'hello\\n'\nb'hello\\n'\n")
+    return lab.onHost('ip neigh show dev h0').match(/^(198\.51\.100\.1|2001:db8:1::1)\d\d /gm) ?? []
   }
+  assert.deepEqual(await neighbors('all'), [])
+  assert.equal((await neighbors('none')).length, 2 * NEXT, 'the control')
 })
 
-test('allowed prefixes are opened although they are private, and the host stays closed', {
+test('allowed prefixes are opened although they are private or next to the host, and the host stays closed', {
   skip,
   timeout: 300_000,
 }, async (t) => {
@@ -85,8 +125,8 @@ test('allowed prefixes are opened although they are private, and the host stays 
   }
   const always = ['192.88.7.7', '2001:db8:2::80', 'good.test']
   assert.deepEqual(
-    (await reached(['10.9.9.9', 'fd12::/64'])).sort(),
-    [...always, '10.9.9.9', '::ffff:10.9.9.9', 'private.test', 'fd12::7'].sort(),
+    (await reached(['10.9.9.9', 'fd12::/64', '198.51.100.7'])).sort(),
+    [...always, '10.9.9.9', '::ffff:10.9.9.9', 'private.test', 'fd12::7', '198.51.100.7'].sort(),
   )
   const all = await reached(['0.0.0.0/0', '::/0'])
   assert.ok(all.includes('169.254.169.254'), 'the control: the list counts')

@@ -9,7 +9,7 @@ import { type ProcessGroup, startGroup } from '../process-group.ts'
 import type { RunAs } from '../run-as.ts'
 import { createRunDirectory, removeRunDirectory } from '../run-directory.ts'
 import { ENV, holdingChain } from './chain.ts'
-import { forwardAddress, hostAddresses, hostGateways } from './host-addresses.ts'
+import { forwardAddress, hostNetwork } from './host-addresses.ts'
 import { networkRules } from './rules.ts'
 import { childrenOf, watchAddresses } from './watch.ts'
 
@@ -37,8 +37,8 @@ type Options = { parent: string; runAs: RunAs; network: HeldNamespace['network']
 /** Opens a namespace whose files lie below `parent`. Throws where it does not start within 10 s, with what to do. Its rules follow the addresses of the host. */
 export async function holdNamespace(options: Options): Promise<HeldNamespace> {
   const { parent, runAs, network, rulesOf = networkRules } = options
-  const [addresses, gateways, dnsAddress] = [hostAddresses(), hostGateways(), forwardAddress()]
-  const rules = rulesOf(addresses, gateways, dnsAddress, network === 'internet' ? [] : network.allow)
+  const [host, dnsAddress] = [hostNetwork(), forwardAddress()]
+  const rules = rulesOf(host, dnsAddress, network === 'internet' ? [] : network.allow)
   const directory = await createRunDirectory(parent)
   let controlGroup: ControlGroup | undefined
   const remove = async () => {
@@ -67,7 +67,7 @@ export async function holdNamespace(options: Options): Promise<HeldNamespace> {
     await ended
     throw new Error(failure ?? 'pasta started nothing')
   }
-  const stop = watchAddresses(() => holder, [...addresses, ...gateways], runAs, pasta.kill)
+  const stop = watchAddresses(() => holder, host, runAs, pasta.kill)
   pasta.ended.then(stop, stop)
   return { network, dnsAddress, ...handleOf(pasta, groups, holder, ended) }
 }

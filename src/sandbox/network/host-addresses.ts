@@ -1,4 +1,4 @@
-/** Which addresses this host has, and which address its sandboxes send DNS to. */
+/** Which addresses and networks this host has, and which address its sandboxes send DNS to. */
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
@@ -6,29 +6,74 @@ import ipaddr from 'ipaddr.js'
 /** Reserved for documentation (RFC 5737): no service is there, and the private ranges do not hold them. */
 const FORWARD_ADDRESSES = ['203.0.113.253', '192.0.2.53', '198.51.100.53']
 
-/** Returns every address of the network interfaces of this host, without those of loopback, which are never reached. */
-export function hostAddresses(): string[] {
-  return interfaces().map(({ address }) => address)
+/** Flags of the kernel: of a route that refuses, and of a device without neighbors, such as a tunnel. */
+const [RTF_REJECT, IFF_NOARP] = [0x200, 0x80]
+
+/** What sandboxes do not reach of a host and next to it. */
+export type HostNetwork = {
+  /** Of its interfaces, without those of loopback, which are never reached, and the next hop of each route. */
+  addresses: readonly string[]
+  /** Those that it reaches without a next hop. */
+  networks: readonly string[]
 }
 
-/** Returns the next hop of every route of this host. */
-export function hostGateways(): string[] {
-  return gatewaysOf(tryRead('/proc/net/route'), tryRead('/proc/net/ipv6_route'))
+/** Returns what sandboxes do not reach of this host and next to it. */
+export function hostNetwork(): HostNetwork {
+  const { gateways, networks } = routesOf(tryRead('/proc/net/route'), tryRead('/proc/net/ipv6_route'), hasNeighbors)
+  return { addresses: [...interfaces().map(({ address }) => address), ...gateways], networks }
 }
 
-/** Returns the next hops in the texts of `/proc/net/route` and `/proc/net/ipv6_route`. Pure. */
-export function gatewaysOf(routes4: string, routes6: string): string[] {
-  const four = routes4
-    .split('\n')
+/**
+ * Returns the next hops, and the networks without one, in the texts of `/proc/net/route` and `/proc/net/ipv6_route`. `isShared`: whether a device
+ * has neighbors. Pure.
+ */
+export function routesOf(
+  routes4: string,
+  routes6: string,
+  isShared: (device: string) => boolean,
+): { gateways: string[]; networks: string[] } {
+  const four = rowsOf(routes4)
     .slice(1)
-    .flatMap((line) => line.split('\t')[2] ?? [])
-    // The kernel prints the number of a little-endian word.
-    .map((hex) => [...Buffer.from(hex, 'hex')].reverse().join('.'))
-  const six = routes6
-    .split('\n')
-    .flatMap((line) => line.split(/\s+/)[4] ?? [])
-    .map((hex) => ipaddr.fromByteArray([...Buffer.from(hex, 'hex')]).toString())
-  return [...new Set([...four, ...six])].filter((address) => !['0.0.0.0', '', '::'].includes(address))
+    .map(([device, address, gateway, flags, , , , mask]) => {
+      const bits = ipv4Of(mask!).prefixLengthFromSubnetMask() ?? 0
+      return { device: device!, address: ipv4Of(address!), bits, gateway: ipv4Of(gateway!), flags: flags! }
+    })
+  const six = rowsOf(routes6).map(([address, length, , , gateway, , , , flags, device]) => {
+    const bits = Number.parseInt(length!, 16)
+    return { device: device!, address: ipv6Of(address!), bits, gateway: ipv6Of(gateway!), flags: flags! }
+  })
+  const routes = [...four, ...six].filter(({ flags }) => (Number.parseInt(flags, 16) & RTF_REJECT) === 0)
+  const direct = routes
+    .filter(({ gateway, device }) => isZero(gateway) && isShared(device))
+    // A default route without a next hop is all of the internet, and a single address is one neighbor.
+    .filter(({ address, bits }) => bits > 0 && bits < 8 * address.toByteArray().length)
+  return {
+    gateways: [...new Set(routes.filter(({ gateway }) => !isZero(gateway)).map(({ gateway }) => gateway.toString()))],
+    networks: [...new Set(direct.map(({ address, bits }) => `${address}/${bits}`))],
+  }
+}
+
+function rowsOf(text: string): string[][] {
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => line.trim().split(/\s+/))
+}
+
+/** The kernel prints the number of a little-endian word. */
+function ipv4Of(hex: string): ipaddr.IPv4 {
+  return new ipaddr.IPv4([...Buffer.from(hex, 'hex')].reverse())
+}
+
+function ipv6Of(hex: string): ipaddr.IPv6 {
+  return new ipaddr.IPv6([...Buffer.from(hex, 'hex')])
+}
+
+function isZero(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address.toByteArray().every((byte) => byte === 0)
+}
+
+/** Also of a device that is not known. */
+function hasNeighbors(device: string): boolean {
+  return (Number(tryRead(`/sys/class/net/${device}/flags`)) & IFF_NOARP) === 0
 }
 
 /** Returns the resolvers of this host. */
@@ -53,7 +98,7 @@ function interfaces() {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).filter(({ internal }) => !internal))
 }
 
-/** A kernel without IPv6, or a host without resolvers, has no such file. */
+/** A kernel without IPv6, a host without resolvers, or another name of a device has no such file. */
 function tryRead(path: string): string {
   try {
     return readFileSync(path, 'utf8')

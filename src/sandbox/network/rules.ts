@@ -1,5 +1,6 @@
 /** The nftables rules of a sandbox with network. They are in its own network namespace, where no command has the right to change them. docs/sandbox.md. */
 import ipaddr from 'ipaddr.js'
+import type { HostNetwork } from './host-addresses.ts'
 
 /** TABLE prefixes that are not public, each with the RFC or the use that reserves it. */
 const REFUSED: readonly (readonly [prefix: string, reason: string])[] = [
@@ -23,24 +24,20 @@ const REFUSED: readonly (readonly [prefix: string, reason: string])[] = [
   ['2002::/16', '6to4, embeds IPv4 addresses, RFC 3056'],
 ]
 
-/** The table of the rules: new addresses of the host are added to its sets `host4` and `host6`. */
+/** The table of the rules: new addresses and networks of the host are added to its sets. */
 const TABLE = 'inet berth'
 
 const REJECT = 'reject with icmpx admin-prohibited'
 
 /**
  * Returns the rules as a script for `nft -f`: public addresses over TCP and UDP, DNS at `dnsAddress` alone, and `allowed` prefixes although they are
- * private. Addresses and gateways of the host are closed, also where they are public or allowed. Throws for a text that is not an address or prefix.
+ * private or next to the host. Addresses and gateways of the host are closed, also where they are public or allowed. Throws for a text that is not an
+ * address or prefix.
  */
-export function networkRules(
-  hostAddresses: readonly string[],
-  gateways: readonly string[],
-  dnsAddress: string,
-  allowed: readonly string[] = [],
-): string {
-  const host = [...hostAddresses, ...gateways]
+export function networkRules(host: HostNetwork, dnsAddress: string, allowed: readonly string[] = []): string {
   return `table ${TABLE} {
-${sets('host', host)}
+${sets('host', host.addresses)}
+${sets('network', host.networks)}
 ${sets('allowed', allowed)}
 ${sets(
   'refused',
@@ -56,6 +53,8 @@ ${sets(
     ip6 daddr @host6 ${REJECT}
     ip daddr @allowed4 meta l4proto { tcp, udp } accept
     ip6 daddr @allowed6 meta l4proto { tcp, udp } accept
+    ip daddr @network4 ${REJECT}
+    ip6 daddr @network6 ${REJECT}
     ip daddr @refused4 ${REJECT}
     ip6 daddr @refused6 ${REJECT}
     meta l4proto { tcp, udp } accept
@@ -65,10 +64,10 @@ ${sets(
 `
 }
 
-/** Returns the words of `nft` that add an address of the host to the rules while they are in force. Throws for a text that is not an address. */
-export function addHostAddress(address: string): string[] {
-  const text = addressText(address)
-  return ['add', 'element', ...TABLE.split(' '), `host${familyOf(text)}`, '{', text, '}']
+/** Returns the words of `nft` that add an address or a network of the host to the rules while they are in force. Throws for a text that is neither. */
+export function addToRules(set: 'host' | 'network', prefix: string): string[] {
+  const text = prefixText(prefix)
+  return ['add', 'element', ...TABLE.split(' '), `${set}${familyOf(text)}`, '{', text, '}']
 }
 
 function sets(name: string, prefixes: readonly string[]): string {

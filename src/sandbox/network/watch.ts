@@ -1,11 +1,11 @@
-/** The rules of a sandbox that runs get the addresses that the host gets later. docs/sandbox.md: Network. */
+/** The rules of a sandbox that runs get the addresses and networks that the host gets later. docs/sandbox.md: Network. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { RunAs } from '../run-as.ts'
 import { ENV, enter } from './chain.ts'
-import { hostAddresses, hostGateways } from './host-addresses.ts'
-import { addHostAddress } from './rules.ts'
+import { type HostNetwork, hostNetwork } from './host-addresses.ts'
+import { addToRules } from './rules.ts'
 
 const INTERVAL_MS = 2000
 /** For pasta to start the first process. What is not there by then is never there. */
@@ -13,16 +13,16 @@ const START_MS = 10_000
 const NFT_MS = 5000
 
 /**
- * Adds new addresses of the host to the rules of a network namespace every 2 s, until the returned function is called. `find`: a process in it, once
- * its rules are in force. Calls `fail` once where none appears within 10 s, or where an address cannot be added.
+ * Adds new addresses and networks of the host to the rules of a network namespace every 2 s, until the returned function is called. `find`: a process
+ * in it, once its rules are in force. Calls `fail` once where none appears within 10 s, or where one cannot be added.
  */
 export function watchAddresses(
   find: () => number | undefined,
-  known: readonly string[],
+  known: HostNetwork,
   runAs: RunAs,
   fail: () => void,
 ): () => void {
-  const added = new Set(known)
+  const added = new Set([...known.addresses, ...known.networks])
   const startedAt = performance.now()
   let isBusy = false
   const check = async () => {
@@ -31,10 +31,15 @@ export function watchAddresses(
       if (performance.now() - startedAt > START_MS) throw new Error('pasta started nothing')
       return
     }
-    for (const address of [...hostAddresses(), ...hostGateways()].filter((address) => !added.has(address))) {
-      await addTo(pid, address, runAs)
-      added.add(address)
-    }
+    const { addresses, networks } = hostNetwork()
+    for (const [set, texts] of [
+      ['host', addresses],
+      ['network', networks],
+    ] as const)
+      for (const text of texts.filter((text) => !added.has(text))) {
+        await inNamespace(pid, addToRules(set, text), runAs)
+        added.add(text)
+      }
   }
   const timer = setInterval(() => {
     if (isBusy) return
@@ -56,8 +61,8 @@ export function findInit(pasta: number): number | undefined {
   return childrenOf(pasta).find((child) => childrenOf(child).length > 0)
 }
 
-async function addTo(pid: number, address: string, runAs: RunAs): Promise<void> {
-  const [program, ...words] = [...enter(pid), 'nft', ...addHostAddress(address)]
+async function inNamespace(pid: number, change: readonly string[], runAs: RunAs): Promise<void> {
+  const [program, ...words] = [...enter(pid), 'nft', ...change]
   await promisify(execFile)(program!, words, { ...runAs, cwd: '/', env: ENV, timeout: NFT_MS })
 }
 
