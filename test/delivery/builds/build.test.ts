@@ -4,6 +4,7 @@ import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { mustCountRight } from '../deploys/deploying.ts'
 import { nodeFunction } from '../outputs/upload.ts'
+import { upload } from '../uploads/uploading.ts'
 import { BUILDS, createSource, OUTPUT, openRunners, SOURCE, sha256Of, stateOf } from './building.ts'
 
 onBothEngines(
@@ -32,7 +33,9 @@ onBothEngines(
     assert.equal((await stateOf(world, made.id)).readyState, 'BUILDING')
     assert.equal((await runner.log(0, 'one', 'two')).body.acknowledged, 2)
     const names = Object.values(OUTPUT).map(sha256Of)
-    assert.deepEqual((await runner.missing(...names)).body.sha256, names)
+    const other = await world.user('other')
+    for (const content of Object.values(OUTPUT)) assert.equal((await upload(other.call, content)).status, 200)
+    assert.deepEqual((await runner.missing(...names)).body.sha256, names, 'another account has them')
     for (const content of Object.values(OUTPUT)) assert.equal((await runner.put(content)).status, 200)
     assert.equal((await runner.put('bytes', sha256Of('other bytes'))).status, 400)
     assert.equal((await runner.succeed()).status, 200)

@@ -51,6 +51,7 @@ onBothEngines(
         ...{ firstSeenAt: 0, lastSeenAt: 0 },
       },
     )
+    await recordRunner(world.deps, hello(SECOND))
     const drained = await drain(world, FIRST)
     assert.deepEqual([drained.status, drained.body.state, drained.body.builds], [200, 'draining', 1])
     const next = await createSource(world)
@@ -152,11 +153,16 @@ onBothEngines(
     const { id } = await createSource(world)
     const held = runners.of(await runners.take(FIRST))
     await held.beat()
+    await createSource(world)
+    const others = runners.of(await runners.take(SECOND))
     assert.equal((await remove(world, FIRST)).status, 204)
-    assert.equal((await held.beat()).status, 409)
+    assert.deepEqual([(await held.beat()).status, (await others.beat()).status], [409, 200])
     await runTimer(world.deps, 'lost-builds', world.deps.clock.now())
     assert.equal((await stateOf(world, id)).readyState, 'QUEUED')
-    assert.deepEqual(await listed(world), [])
+    assert.deepEqual(
+      (await listed(world)).map((runner) => runner.id),
+      [SECOND],
+    )
     assert.deepEqual([(await remove(world, FIRST)).status, (await drain(world, FIRST)).status], [404, 404])
     world.deps.clock.set(world.deps.clock.now() + RUNNER_TIMES.writeMs)
     const refused = await runners.lease(FIRST)
@@ -164,7 +170,10 @@ onBothEngines(
     assert.match(refused.body.error.message, /removed this runner. Start it again/)
     assert.deepEqual(
       (await listed(world)).map((runner) => [runner.id, runner.state]),
-      [[FIRST, 'removed']],
+      [
+        [FIRST, 'removed'],
+        [SECOND, 'active'],
+      ],
       'one that asks again is seen',
     )
     const again = await runners.take(SECOND)
@@ -195,9 +204,11 @@ onBothEngines(
     for (const content of Object.values(OUTPUT)) await second.put(content)
     await second.succeed()
     assert.equal((await second.succeed()).status, 200, 'an end counts once')
+    await createSource(world)
+    await runners.of(await runners.take(FIRST)).finish({ outcome: 'canceled', reason: 'nothing has changed' })
     const after = await metricsOf(world)
     const ended = (outcome: string) => after(`build_duration_seconds_count{outcome="${outcome}"}`)
-    assert.deepEqual(['ready', 'BUILD_FAILED'].map(ended), [1, 1])
+    assert.deepEqual(['ready', 'BUILD_FAILED', 'canceled'].map(ended), [1, 1, 1])
     assert.ok(after('build_duration_seconds_sum{outcome="BUILD_FAILED"}') >= 20)
     assert.deepEqual([after('builds_waiting'), after('builds_running'), after('builds_oldest_seconds')], [0, 0, 0])
     await runners.close()

@@ -1,10 +1,12 @@
 /** Variables of a build are those at its creation, sealed until a lease opens them, which the audit log records. docs/building.md: Environment. */
 import assert from 'node:assert/strict'
+import { eventually } from '../../support/eventually.ts'
 import { seedProject } from '../../support/projects.ts'
+import { tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { deploy, SITE } from '../deploys/deploying.ts'
-import { BUILDS, createSource, OUTPUT, openRunners } from './building.ts'
+import { BUILDS, createSource, OUTPUT, openRunners, stateOf } from './building.ts'
 
 const TARGETS = { target: ['production', 'preview'] }
 
@@ -164,6 +166,25 @@ onBothEngines(
     assert.notEqual(await frozenOf(world, id), '[]')
     await world.call('DELETE', `/v13/deployments/${id}`)
     assert.equal(await frozenOf(world, id), undefined)
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a build whose variables cannot be decrypted fails at its lease, and the runner gets the next one (logs an error)',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world, { env: { A: '1' } })
+    await tamper(world, 'frozen_env', { sealed_env: 'v1.x.y' })
+    const leased = runners.take()
+    await eventually(async () => (await stateOf(world, id)).readyState === 'ERROR')
+    const { errorCode, errorMessage } = await stateOf(world, id)
+    assert.equal(errorCode, 'RUNNER_FAILED')
+    assert.match(errorMessage, /cannot be decrypted: the keyring of this Berth lacks its key/)
+    const next = await createSource(world)
+    assert.equal((await leased).deploymentId, next.id)
     await runners.close()
   },
   BUILDS,

@@ -32,7 +32,7 @@ test('a list of the command line: files, a link, an empty directory, the same co
   const { form, entries, parts, wanted } = await listOf([
     { file: 'index.html', size: 1, mode: 33188, sha: A },
     { file: 'run.sh', size: 1, mode: 33261, sha: B },
-    { file: 'copy.html', size: 1, mode: 33188, sha: A },
+    { file: 'docs/C:/copy.html', size: 1, mode: 33188, sha: A },
     { file: 'link', size: 1, mode: 41471, sha: B },
     { file: 'nothing', mode: 16877 },
     { file: 'empty.txt', size: 0, mode: 33188, sha: shaOf('') },
@@ -44,7 +44,7 @@ test('a list of the command line: files, a link, an empty directory, the same co
     [
       ['index.html', 'file', 33188, 1],
       ['run.sh', 'file', 33261, 1],
-      ['copy.html', 'file', 33188, 1],
+      ['docs/C:/copy.html', 'file', 33188, 1],
       ['link', 'link', 41471, 1],
       ['nothing', 'folder', 16877, 0],
       ['empty.txt', 'file', 33188, 0],
