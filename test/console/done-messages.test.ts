@@ -1,5 +1,6 @@
 /** The page after a form says what it changed. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { DONE_MESSAGES, doneMessage } from '../../src/console/names/done-messages.ts'
 import { doneCookie, showDone } from '../../src/platform/pages/done.ts'
@@ -77,4 +78,10 @@ test('the sentence is on the page that follows, for this session, and is text', 
     shown('.'),
   ])
     assert.equal(other, '<h1>b</h1>')
+})
+
+test('a cookie of an earlier version, which has the sentence alone, is ignored', () => {
+  const text = Buffer.from('It is added.').toString('base64url')
+  const mac = createHmac('sha256', session).update(`done ${url} ${text}`).digest('base64url')
+  assert.equal(shown(`${text}.${mac}`), '<h1>b</h1>')
 })

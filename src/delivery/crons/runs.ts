@@ -4,6 +4,7 @@ import { findOwnerId } from '../../platform/access/token-query.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
 import { transactQueue } from '../builds/end.ts'
 import { openEnvironment } from '../builds/frozen-variables.ts'
 import {
@@ -27,13 +28,24 @@ const MAX_LOOKS = 10
 export async function leaseRuns(deps: Deps, { running = {} }: CronLease): Promise<CronRun[]> {
   if (deps.config.drill) return []
   const runs: CronRun[] = []
+  try {
+    await takeRuns(deps, runs, running)
+  } catch (error) {
+    // Those that were claimed must run: no other request gets them.
+    if (runs.length === 0) throw error
+    deps.log.warn({ err: error }, 'a cron job could not be leased; it is tried again')
+  }
+  return runs
+}
+
+async function takeRuns(deps: Deps, runs: CronRun[], running: NonNullable<CronLease['running']>): Promise<void> {
   const counts = new Map(Object.entries(running))
   const owners = new Map<string, string>()
   const full = new Set<string>()
   for (let looks = 0, before = -1; looks < MAX_LOOKS && full.size > before; looks++) {
     before = full.size
     for (const { account_id, ...job } of await dueJobs(deps, full)) {
-      if (runs.length >= MAX_CRON_RUNS) return runs
+      if (runs.length >= MAX_CRON_RUNS) return
       if (full.has(account_id)) continue
       const owner = owners.get(account_id) ?? (await findOwnerId(deps.db.read, account_id))
       owners.set(account_id, owner)
@@ -42,24 +54,28 @@ export async function leaseRuns(deps: Deps, { running = {} }: CronLease): Promis
         full.add(account_id)
         continue
       }
-      const run = await take(deps, job).catch((error) => {
-        // Those that were claimed must run: no other request gets them.
-        if (runs.length === 0) throw error
-        deps.log.warn({ err: error }, 'a cron job could not be leased; it is tried again')
-        return 'failed' as const
-      })
-      if (run === 'failed') return runs
+      const run = await take(deps, job)
       if (run === undefined) continue
       counts.set(owner, count + 1)
       runs.push({ ...run, owner })
     }
   }
-  return runs
 }
 
+/** Claims a run and describes it in one transaction: where the store fails at either, the job stays due. */
 async function take(deps: Deps, job: Row<'cron_job'>): Promise<Omit<CronRun, 'owner'> | undefined> {
-  const claimed = await transactQueue(deps, (ctx) => claim(ctx, job))
-  return claimed && (await describe(deps, claimed))
+  try {
+    return await transactQueue(deps, async (ctx) => {
+      const claimed = await claim(ctx, job)
+      return claimed && (await describe(ctx, job, claimed))
+    })
+  } catch (error) {
+    if (error instanceof Refusal || deps.db.refusalOf(error) !== undefined) throw error
+    // Reported once: it would fail again, and keep all others waiting.
+    await transactQueue(deps, (ctx) => claim(ctx, job, 'It could not be prepared. Ask the operator.'))
+    deps.log.error({ err: error, project: job.project_id }, 'a cron job could not be prepared')
+    return undefined
+  }
 }
 
 /** The jobs that are due for the longest time, without those of some accounts. */
@@ -76,10 +92,10 @@ function dueJobs({ db, clock }: Deps, without: ReadonlySet<string>) {
     .execute()
 }
 
-type Claimed = { id: string; job: Row<'cron_job'> }
+type Claimed = { id: string; project: Row<'project'> }
 
-/** Moves a job to its next time, unless another request did. Undefined where it does not run now. */
-async function claim(ctx: OperatorCtx, job: Row<'cron_job'>): Promise<Claimed | undefined> {
+/** Moves a job to its next time, unless another request did. Undefined where it does not run now. `failure`: why it cannot. */
+async function claim(ctx: OperatorCtx, job: Row<'cron_job'>, failure?: string): Promise<Claimed | undefined> {
   const { db, now } = ctx
   const [next_at] = nextTimes(job.schedule, now, 1)
   const { numUpdatedRows } = await db
@@ -93,16 +109,16 @@ async function claim(ctx: OperatorCtx, job: Row<'cron_job'>): Promise<Claimed | 
   if (numUpdatedRows === 0n) return undefined
   const project = await db.selectFrom('project').selectAll().where('id', '=', job.project_id).executeTakeFirst()
   if (project === undefined || project.live_deployment_id !== job.deployment_id || !runsCrons(project)) return undefined
-  const isMissed = Number(job.next_at) < now - LATE_MS
+  const fault = Number(job.next_at) < now - LATE_MS ? 'It was missed: no sites server was there.' : failure
   const id = randomText(24)
   const { project_id, deployment_id, path, schedule, next_at: due_at } = job
-  const ended = isMissed ? { ended_at: now, fault: 'It was missed: no sites server was there.' } : {}
+  const ended = fault === undefined ? {} : { ended_at: now, fault }
   await db
     .insertInto('cron_run')
     .values({ id, project_id, deployment_id, path, schedule, due_at, began_at: now, ...ended })
     .execute()
   await dropOldest(ctx, project_id)
-  return isMissed ? undefined : { id, job }
+  return fault === undefined ? { id, project } : undefined
 }
 
 /** Returns whether the cron jobs of a project run: it is not paused, and they are not switched off. */
@@ -125,17 +141,19 @@ async function dropOldest({ db }: OperatorCtx, projectId: string): Promise<void>
   if (ids.length > 0) await db.deleteFrom('cron_run').where('id', 'in', ids).execute()
 }
 
-async function describe({ db, ...deps }: Deps, { id, job }: Claimed): Promise<Omit<CronRun, 'owner'> | undefined> {
-  const ctx = { db: db.read, deps: { db, ...deps } }
-  const project = await ctx.db.selectFrom('project').selectAll().where('id', '=', job.project_id).executeTakeFirst()
+async function describe(
+  ctx: OperatorCtx,
+  job: Row<'cron_job'>,
+  { id, project }: Claimed,
+): Promise<Omit<CronRun, 'owner'> | undefined> {
   const deployment = await ctx.db
     .selectFrom('deployment')
     .selectAll()
     .where('id', '=', job.deployment_id)
     .executeTakeFirst()
-  const opened = project && deployment && (await openEnvironment(ctx, project, deployment))
+  const opened = deployment && (await openEnvironment(ctx, project, deployment))
   if (opened === undefined) {
-    await recordResult(ctx.deps, { id, status: null, fault: 'Its variables do not open. Ask the operator.' })
+    await end(ctx, { id, status: null, fault: 'Its variables do not open. Ask the operator.' })
     return undefined
   }
   const variable = opened.variables.find(({ key }) => key === 'CRON_SECRET')
@@ -146,13 +164,14 @@ async function describe({ db, ...deps }: Deps, { id, job }: Claimed): Promise<Om
 
 /** Records the result of a run, once. */
 export async function recordResult({ db, clock }: Pick<Deps, 'db' | 'clock'>, result: CronResult): Promise<void> {
-  const { id, status, fault } = result
-  await db.write((tx) =>
-    tx
-      .updateTable('cron_run')
-      .set({ ended_at: clock.now(), status, fault })
-      .where('id', '=', id)
-      .where('ended_at', 'is', null)
-      .execute(),
-  )
+  await db.write((tx) => end({ db: tx, now: clock.now() }, result))
+}
+
+async function end({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, { id, status, fault }: CronResult): Promise<void> {
+  await db
+    .updateTable('cron_run')
+    .set({ ended_at: now, status, fault })
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .execute()
 }

@@ -2,7 +2,7 @@
  * Atomic file writes: a file is complete or absent, also after a power cut, and only its owner can read it. The temporary file has an unguessable new
  * name, so no link or file of another user is used.
  */
-import { closeSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { link, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { randomText } from '../base/ids.ts'
@@ -141,7 +141,8 @@ export function createTemporaryFile(file: string, text = ''): string {
   const fresh = nameBeside(file)
   const handle = openNew(fresh, file)
   try {
-    writeSync(handle, text)
+    // A write can take a part of a text, as on a disk that is nearly full.
+    writeFileSync(handle, text)
     syncHandle(file, handle)
   } catch (error) {
     rmSync(fresh, { force: true })

@@ -4,7 +4,7 @@ import { createFairQueue } from './fair-queue.ts'
 export type Semaphore = {
   /** Acquires a slot if one is free and the owner has no waiters. Returns whether it did. */
   tryAcquire(owner: string): boolean
-  /** Acquires a slot in the owner's turn. Returns false after `timeoutMs`, or when `signal` is aborted. */
+  /** Acquires a slot in the owner's turn. Returns false after `timeoutMs`, or when `signal` is aborted, also before the call. */
   acquire(owner: string, timeoutMs?: number, signal?: AbortSignal): Promise<boolean>
   release(owner: string): void
   waiting(owner: string): number
@@ -43,6 +43,7 @@ export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules):
     },
     acquire(owner, timeoutMs, signal) {
       return new Promise((resolve) => {
+        if (signal?.aborted) return resolve(false)
         const go = () => {
           clearTimeout(timeout)
           signal?.removeEventListener('abort', abort)

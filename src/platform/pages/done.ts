@@ -37,8 +37,17 @@ function doneAt({ session, done = '' }: BrowserSession, url: string): Done | und
   const [text = '', mac = ''] = done.split('.')
   const [actual, expected] = [Buffer.from(mac), Buffer.from(macOf(session, url, text))]
   if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined
-  const [sentence, words, path] = JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
+  const [sentence, words, path] = partsOf(Buffer.from(text, 'base64url').toString())
   return words === undefined || path === undefined ? sentence : { sentence: sentence!, next: { words, path } }
+}
+
+/** An earlier version wrote the sentence alone. Its cookies are ignored. */
+function partsOf(text: string): string[] {
+  try {
+    return JSON.parse(text) as string[]
+  } catch {
+    return []
+  }
 }
 
 function macOf(session: string, url: string, text: string): string {

@@ -163,7 +163,7 @@ async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: num
       written += piece.length
       if (written > size) throw new BadSource(`A file of the source is longer than its ${size} bytes.`, 'RUNNER_FAILED')
       hash.update(piece)
-      await handle.write(piece)
+      await handle.appendFile(piece)
     }
   } catch (error) {
     await rm(place, { force: true })

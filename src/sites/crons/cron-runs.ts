@@ -10,6 +10,7 @@ import {
   type CronRun,
   MAX_FAULT,
 } from '../../delivery/protocol/cron-channel.ts'
+import { withTimeLimit } from '../../platform/fairness/time-limit.ts'
 import type { AskSelf, InnerRequest } from '../pictures/inner-request.ts'
 
 const PERIOD_MS = 2000
@@ -18,30 +19,28 @@ const LIMIT_MS = 330_000
 const CONNECT_MS = 3000
 const ANSWER_MS = 30_000
 const TRIES = 5
+/** How long a stop waits for runs to end, and then for their results to be reported. A process ends 9 s after its signal. */
+const LAST_MS = 4000
+const LAST_REPORT_MS = 3000
 
 /**
- * Starts to ask the control plane at `origin`, with BERTH_SITES_TOKEN. Returns a function that stops. `askSelf`: past the protection of the site.
- * `periodMs`: another period, for tests.
+ * Starts to ask the control plane at `origin`, with BERTH_SITES_TOKEN. Returns a function that stops: no further run begins, and those that take too long
+ * are ended. `askSelf`: past the protection of the site. `periodMs`, `lastMs`: other times, for tests.
  */
 export function startCrons(
   { origin, token, log }: { origin: string; token: string; log: Logger },
   askSelf: AskSelf,
-  periodMs = PERIOD_MS,
+  { periodMs = PERIOD_MS, lastMs = LAST_MS } = {},
 ): () => Promise<void> {
   const pool = new Pool(origin, { connections: 2, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const post = (path: string, body: string) => postTo(pool, token, path, body)
   const running = new Map<Promise<void>, string>()
+  const stopping = new AbortController()
   const run = async (run: CronRun) => {
-    const result = await visit(askSelf, run)
-    for (let left = TRIES; left > 0; left--) {
-      try {
-        await post(CRON_RESULT_PATH, JSON.stringify(result))
-        return
-      } catch (error) {
-        if (left === 1) log.warn({ err: error, run: run.id }, 'the result of a cron job could not be reported')
-        else await sleep(periodMs)
-      }
-    }
+    const result = await visit(askSelf, run, stopping.signal)
+    await retried(() => post(CRON_RESULT_PATH, JSON.stringify(result)), periodMs).catch((error) =>
+      log.warn({ err: error, run: run.id }, 'the result of a cron job could not be reported'),
+    )
   }
   let isAway = false
   const ask = async () => {
@@ -57,14 +56,34 @@ export function startCrons(
       isAway = true
     }
   }
-  let asking = Promise.resolve()
+  let asking: Promise<void> | undefined
   const timer = setInterval(() => {
-    asking = asking.then(ask)
+    asking ??= ask().finally(() => {
+      asking = undefined
+    })
   }, periodMs)
+  const allEnded = async () => {
+    await asking
+    await Promise.all(running.keys())
+  }
   return async () => {
     clearInterval(timer)
-    await asking
+    await withTimeLimit(allEnded(), lastMs, undefined)
+    stopping.abort()
+    await withTimeLimit(allEnded(), LAST_REPORT_MS, undefined)
     await pool.destroy()
+  }
+}
+
+async function retried(report: () => Promise<unknown>, pauseMs: number): Promise<void> {
+  for (let left = TRIES; ; left--) {
+    try {
+      await report()
+      return
+    } catch (error) {
+      if (left === 1) throw error
+      await sleep(pauseMs, undefined, { ref: false })
+    }
   }
 }
 
@@ -84,19 +103,24 @@ async function postTo(pool: Pool, token: string, path: string, body: string): Pr
   return text
 }
 
-async function visit(askSelf: AskSelf, run: CronRun): Promise<CronResult> {
-  const signal = AbortSignal.timeout(LIMIT_MS)
+async function visit(askSelf: AskSelf, run: CronRun, stopping: AbortSignal): Promise<CronResult> {
+  const late = AbortSignal.timeout(LIMIT_MS)
   try {
-    const status = await askSelf(requestOf(run), signal, async (answer) => {
+    const status = await askSelf(requestOf(run), AbortSignal.any([late, stopping]), async (answer) => {
       for await (const _ of answer.body);
       return answer.status
     })
     return { id: run.id, status, fault: null }
   } catch (error) {
     // Also of a path or a secret that is not of HTTP: both are of the deployment.
-    const fault = signal.aborted ? `It took more than ${LIMIT_MS / 1000} s.` : faultOf(error as Error)
-    return { id: run.id, status: null, fault }
+    return { id: run.id, status: null, fault: endOf(late, stopping) ?? faultOf(error as Error) }
   }
+}
+
+/** What ended a run from outside, if anything did. */
+function endOf(late: AbortSignal, stopping: AbortSignal): string | undefined {
+  if (late.aborted) return `It took more than ${LIMIT_MS / 1000} s.`
+  return stopping.aborted ? 'Its sites server was stopped.' : undefined
 }
 
 /** Applications redirect http to https, and a redirect is not followed. */

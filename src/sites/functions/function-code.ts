@@ -65,13 +65,8 @@ export function openFunctionCode(cache: Pick<ContentCache, 'open'>, directory: s
         isHeld = false
         trim()
       }
-      try {
-        const code = await entry.placing
-        return { folder: code.folder, environment: code.environment, release }
-      } catch (error) {
-        entries.delete(key)
-        throw error
-      }
+      const { folder, environment } = await entry.placing
+      return { folder, environment, release }
     },
   }
 }

@@ -113,7 +113,8 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
       await spaces.close()
       await environments.close()
       await lines.close()
-      await removeRunDirectory(own)
+      // Files may still be placed there. What cannot be removed now is removed at the next start.
+      await removeRunDirectory(own).catch(() => {})
     },
   }
 }

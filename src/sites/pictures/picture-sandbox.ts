@@ -92,8 +92,9 @@ export async function openPictureSandbox({
       }
     },
     async close() {
-      await Promise.all([...running].map((sandbox) => sandbox.destroy()))
-      await removeRunDirectory(own)
+      // What cannot be removed now is removed at the next start.
+      await Promise.allSettled([...running].map((sandbox) => sandbox.destroy()))
+      await removeRunDirectory(own).catch(() => {})
     },
   }
 }

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leaseRuns } from '../../../src/delivery/crons/runs.ts'
 import { nextTimes, scheduleError } from '../../../src/delivery/crons/schedule.ts'
+import type { Queries } from '../../../src/platform/db/db.ts'
 import { runTimer } from '../../../src/timers.ts'
 import { seedProject } from '../../support/projects.ts'
+import { tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { create, deploy, SUFFIX, uploadAll } from '../deploys/deploying.ts'
@@ -187,6 +189,46 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines(
+  'a run that cannot be prepared stays due where the store is unavailable, and is reported once otherwise (logs an error)',
+  async (world) => {
+    const crons = await openCrons(world)
+    await deploy(world.call, siteWith(EACH_MINUTE), PRODUCTION)
+    await crons.follow()
+    crons.pass()
+    const { deps } = world
+    const write: typeof deps.db.write = (work, owner) => deps.db.write((tx) => work(withoutDeployments(tx)), owner)
+    const db: typeof deps.db = {
+      ...deps.db,
+      read: withoutDeployments(deps.db.read),
+      write,
+      refusalOf: () => 'unavailable',
+    }
+    await assert.rejects(leaseRuns({ ...deps, db }, {}), /is unavailable/)
+    assert.deepEqual((await crons.listed()).runs, [])
+    assert.equal((await crons.lease()).length, 1)
+    await tamper(world, 'frozen_env', { variables_json: '[' })
+    crons.pass()
+    for (let round = 0; round < 2; round++) assert.deepEqual(await crons.lease(), [])
+    const [failed, ...before] = (await crons.listed()).runs
+    assert.match(failed.fault, /could not be prepared/)
+    assert.deepEqual([failed.endedAt === null, before.length], [false, 1])
+    await crons.close()
+  },
+  SETTINGS,
+)
+
+/** Fails where deployments are read. */
+function withoutDeployments(tx: Queries): Queries {
+  return tx.withPlugin({
+    transformQuery({ node }) {
+      if (JSON.stringify(node).includes('"name":"deployment"')) throw new Error('the store is unavailable')
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+}
 
 onBothEngines(
   'an output with a wrong schedule is refused by name',

@@ -21,6 +21,7 @@ import {
   writeFileAtomically,
   writeFileAtomicallyAsync,
 } from '../../../src/platform/adapters/atomic-file.ts'
+import { callWithSmallFiles } from '../../support/stores/file-limit.ts'
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
@@ -62,6 +63,15 @@ test('a file that cannot take its place leaves nothing behind', async (t) => {
   assert.throws(() => writeFileAtomically(taken, 'x'))
   await assert.rejects(writeFileAtomicallyAsync(taken, Buffer.from('x')))
   assert.deepEqual(readdirSync(folder), ['taken'])
+})
+
+test('a text that a full disk takes a part of leaves nothing behind, and the file before stays', (t) => {
+  const folder = newFolder(t)
+  const file = join(folder, 'out')
+  writeFileAtomically(file, 'one')
+  const parameters = [file, 'x'.repeat(100_000)]
+  assert.match(callWithSmallFiles('src/platform/adapters/atomic-file.ts', 'writeFileAtomically', parameters), /EFBIG/)
+  assert.deepEqual([readdirSync(folder), readFileSync(file, 'utf8')], [['out'], 'one'])
 })
 
 test('a file whose name has 255 bytes is written', (t) => {

@@ -57,6 +57,18 @@ test('a semaphore gives no slot past those of the owner that wait, and leaves no
   assert.equal(timers(), before)
 })
 
+test('a semaphore gives no slot to one who left, also before the question', async () => {
+  const semaphore = createSemaphore({ slots: 1 })
+  assert.equal(await semaphore.acquire('a', undefined, AbortSignal.abort()), false)
+  const leaving = new AbortController()
+  assert.equal(await semaphore.acquire('a', undefined, leaving.signal), true)
+  const waiting = semaphore.acquire('b', undefined, leaving.signal)
+  leaving.abort()
+  assert.equal(await waiting, false)
+  semaphore.release('a')
+  assert.equal(semaphore.tryAcquire('c'), true)
+})
+
 test('a limited number of requests of an account run at once, the others wait, and the 257th of them is refused', async (t) => {
   openTime(t)
   const gate = createGate({ maxPerOwner: 2 })

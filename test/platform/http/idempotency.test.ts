@@ -242,11 +242,12 @@ async function openTwo(t: TestContext) {
     t.after(() => service.close())
     return service
   }
-  const one = await open()
+  const [one, two] = [await open(), await open()]
   const { token, operatorToken, userId } = one.credentials
   return {
     one,
-    calls: [one, await open()].map((service) => callerOf(service, token)),
+    two,
+    calls: [one, two].map((service) => callerOf(service, token)),
     operator: callerOf(one, operatorToken),
     userId,
   }
@@ -263,6 +264,37 @@ test('two instances on one database: one effect, and the second gives the answer
   }
   const rows = await one.deps.db.read.selectFrom('event').select('id').where('type', '=', 'project.created').execute()
   assert.equal(rows.length, 20)
+})
+
+test('what the first created meanwhile does not refuse the second, which gives its answer', async (t) => {
+  const { one, two, calls, operator, userId } = await openTwo(t)
+  await operator('PATCH', `/operator/v1/accounts/${userId}`, { plan: 'enterprise' })
+  const { passwords } = two.deps.adapters
+  const [reached, first] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  // The second has looked for an answer by then, and looks for the name afterwards.
+  two.deps.adapters.passwords = {
+    ...passwords,
+    async hash(...password) {
+      reached.resolve()
+      await first.promise
+      return passwords.hash(...password)
+    },
+  }
+  const body = {
+    name: 'web',
+    gitRepository: { type: 'github', repo: 'acme/web' },
+    passwordProtection: { deploymentType: 'all', password: 'a password of ours' },
+  }
+  const ask = (call: Call) => call.try('POST', '/v10/projects', body, key('k'))
+  const second = ask(calls[1]!)
+  await reached.promise
+  const made = await ask(calls[0]!)
+  first.resolve()
+  const again = await second
+  assert.deepEqual([made.status, isReplay(made), again.status, isReplay(again)], [200, false, 200, true])
+  assert.equal(again.text, made.text)
+  const rows = await one.deps.db.read.selectFrom('project').select('id').execute()
+  assert.equal(rows.length, 1)
 })
 
 test('what the second instance did outside is undone: a webhook at the git host for each project, and no more', async (t) => {

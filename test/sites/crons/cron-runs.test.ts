@@ -1,9 +1,17 @@
 /** Runs of cron jobs reach functions past the protection of their site, and visitors cannot pose as one. docs/functions.md: Cron jobs. */
 import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { startCrons } from '../../../src/sites/crons/cron-runs.ts'
+import type { AskSelf } from '../../../src/sites/pictures/inner-request.ts'
 import { eventually } from '../../support/eventually.ts'
+import { SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { functionOf, showFunctions } from '../functions/function-site.ts'
-import { SITE } from '../visitors/control-plane.ts'
+import { openControlPlane, SITE } from '../visitors/control-plane.ts'
 
 const JOB = `export default function (req, res) {
   console.log('saw ' + JSON.stringify([req.headers['user-agent'], req.headers['x-vercel-cron-schedule'] ?? null, req.headers.authorization ?? null, process.env.SECRET]))
@@ -13,7 +21,7 @@ const JOB = `export default function (req, res) {
 /** It answers once it is asked to. */
 const SLOW = `const held = []
 export default function (req, res) {
-  if (req.query.answer === undefined) return void held.push(res)
+  if (req.query.answer === undefined) return void console.log('held', held.push(res))
   for (const one of held.splice(0)) one.end()
   res.end()
 }`
@@ -95,4 +103,45 @@ test('a lease says how many runs of each owner the sites server has', async (t) 
     return control.results.length === 3
   })
   await eventually(async () => Object.keys(control.leases.at(-1)?.running ?? { u1: 1 }).length === 0)
+})
+
+test('a stop waits for a run that ends soon, ends one that does not, and reports both', async (t) => {
+  const control = await openControlPlane(t)
+  const answers = new Map<string, () => void>()
+  const askSelf: AskSelf = ({ path }, signal, take) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      answers.set(path, () => resolve(take({ status: 200, headers: {}, body: Readable.from([]) })))
+    })
+  const of = { host: SITE, schedule: '* * * * *', secret: null, owner: 'u1' }
+  control.crons.push({ id: 'soon', path: '/soon', ...of }, { id: 'late', path: '/late', ...of })
+  const crons = { origin: control.origin, token: SITES_TOKEN, log: pino({ level: 'silent' }) }
+  const stop = startCrons(crons, askSelf, { periodMs: 5, lastMs: 50 })
+  await eventually(() => answers.size === 2)
+  const stopped = stop()
+  answers.get('/soon')!()
+  await stopped
+  const results = Object.fromEntries(control.results.map(({ id, status, fault }) => [id, status ?? fault]))
+  assert.deepEqual(results, { soon: 200, late: 'Its sites server was stopped.' })
+})
+
+test('a sites server that stops takes no more runs, also while a visitor is answered', async (t) => {
+  const { site, control } = await showFunctions(t, functionOf('api/slow', SLOW))
+  const { hostname, port } = new URL(site.origin)
+  const visitor = request({ hostname, port, path: '/api/slow', headers: { host: SITE } }).on('error', () => {})
+  visitor.end()
+  await eventually(() => control.lines.some(({ text }) => text.startsWith('held')))
+  const stopped = site.stop()
+  const isClosed = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(Number(port), hostname, () => resolve(!socket.destroy()))
+      socket.on('error', () => resolve(true))
+    })
+  await eventually(isClosed)
+  control.crons.push({ id: 'x', path: '/api/slow', host: SITE, schedule: '* * * * *', secret: null, owner: 'u1' })
+  // Gives time to a lease, which must not come.
+  await sleep(2500)
+  visitor.destroy()
+  await stopped
+  assert.equal(control.crons.length, 1)
 })

@@ -275,3 +275,13 @@ test('a line of the log has the id of its request', async (t) => {
   const { headers } = await visit('/api/say')
   await eventually(async () => logged().includes(`"requestId":"${headers['x-vercel-id']}","text":"said"`))
 })
+
+test('a directory of functions that cannot be removed keeps the sites server from nothing else of its stop', async (t) => {
+  const { site } = await showFunctions(t, functionOf('api/web', WEB))
+  const { PATH } = process.env
+  // Nothing removes it then.
+  process.env.PATH = '/nowhere'
+  await site.stop().finally(() => {
+    process.env.PATH = PATH
+  })
+})
