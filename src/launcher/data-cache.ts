@@ -1,4 +1,4 @@
-/** What frameworks find of the data cache: the fetch cache of Next.js, and that of `@vercel/functions`. docs/data-cache.md. */
+/** What frameworks find of the data cache: the fetch cache of Next.js with its renewals, and that of `@vercel/functions`. docs/data-cache.md. */
 import { createHash } from 'node:crypto'
 import type { AskCache } from './cache-client.ts'
 import { MAX_VALUE_BYTES } from './frames.ts'
@@ -140,6 +140,30 @@ export function installFetchCache(cache: DataCache): void {
   }
   const global = globalThis as unknown as Record<symbol, object | undefined>
   global[NEXT_HANDLERS] = { ...global[NEXT_HANDLERS], FetchCache }
+}
+
+const RENEWAL_TOKEN = 'x-prerender-revalidate'
+
+/** Sends requests that renew a page of the own site to the sites server. By the network a function often cannot reach its own host. */
+export function watchRenewals(ask: AskCache): void {
+  const own = globalThis.fetch
+  globalThis.fetch = async function fetch(input, init) {
+    const page = init?.method === 'HEAD' ? renewalOf(String(input), new Headers(init.headers)) : undefined
+    const answer = page && (await ask({ op: 'renew', ...page }))?.head
+    if (typeof answer?.status !== 'number') return own(input, init)
+    const headers = { 'x-vercel-cache': String(answer.cached ?? '') }
+    return new Response(null, { status: answer.status, headers })
+  }
+}
+
+/** Undefined: it is another request. Next.js writes `https`, also where the site is shown by `http`: its visitors have the scheme of their request. */
+function renewalOf(address: string, headers: Headers): object | undefined {
+  const { headers: asked } = currentContext() ?? {}
+  if (asked?.host === undefined || !headers.has(RENEWAL_TOKEN) || !URL.canParse(address)) return undefined
+  const { host, pathname, search } = new URL(address)
+  if (host !== asked.host.toLowerCase()) return undefined
+  const isSecure = asked['x-forwarded-proto'] !== 'http'
+  return { host, path: pathname + search, isSecure, headers: Object.fromEntries(headers) }
 }
 
 const RUNTIME = 'runtime'

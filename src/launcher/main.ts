@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { openCacheClient } from './cache-client.ts'
 import { dial, openChannel } from './channel.ts'
-import { createDataCache, installFetchCache, runtimeCacheOf } from './data-cache.ts'
+import { createDataCache, installFetchCache, runtimeCacheOf, watchRenewals } from './data-cache.ts'
 import type { Handler } from './export-shapes.ts'
 import { type Fault, FunctionFault, textOfError } from './faults.ts'
 import { loadFunction } from './load.ts'
@@ -27,6 +27,8 @@ async function launch(options: LauncherOptions): Promise<void> {
   const cache = createDataCache(openCacheClient(options.cache), log)
   installFetchCache(cache)
   watchFetch()
+  // By connections of its own: the page that is rendered may wait for the cache.
+  watchRenewals(openCacheClient(options.cache))
   const pending = (count: number) => channel.send({ kind: 'pending', count })
   const context = installContext(pending, onError, runtimeCacheOf(cache))
   const handler = await loadFunction(options).catch((error) => {

@@ -15,6 +15,7 @@ import { storeBody } from '../prerender/store-body.ts'
 import { createDataEntries, DATA_BUDGET, type DataBudget, type DataEntries, type DataEntry, idOf } from './entries.ts'
 import { createProjectStates, type ProjectStates } from './project-states.ts'
 import { openPurging, type Purging } from './purging.ts'
+import type { Renew } from './renewals.ts'
 import { createDataPace, createDataServing, type DataOwner, type ServedFrame } from './serve.ts'
 
 export type DataCache = {
@@ -36,8 +37,12 @@ type Options = {
   budget?: DataBudget
   now?: () => number
   pace?: Pace
+  renew?: Renew
 }
-type State = { cache: ContentCache; entries: DataEntries; projects: ProjectStates; purging: Purging; now: () => number }
+type State = { cache: ContentCache; entries: DataEntries; projects: ProjectStates; purging: Purging } & {
+  now: () => number
+  renew: Renew | undefined
+}
 
 /** Bytes of requests and answers on their way, in all and of one account. */
 const MAX_BYTES = 64 * 1024 ** 2
@@ -54,7 +59,7 @@ export async function openDataCache(options: Options): Promise<DataCache> {
   const entries = createDataEntries(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
   const projects = createProjectStates(now)
   const purging = openPurging({ origin, token, log, onPurges: projects.learn })
-  const state: State = { cache, entries, projects, purging, now }
+  const state: State = { cache, entries, projects, purging, now, renew: options.renew }
   const before = await takeList<DataEntry>(folder, LISTS.data).catch((error): DataEntry[] => {
     log.warn({ err: error }, 'cannot read the stored list of cached data; functions fetch it again')
     return []
@@ -87,6 +92,8 @@ async function answer(state: State, owner: DataOwner, { head, body }: Frame): Pr
       return { head: { number: numberOf(state, owner) } }
     case 'purge':
       return purge(state, owner, head)
+    case 'renew':
+      return state.renew?.(owner, head)
   }
   const key = typeof head.key === 'string' && /^[0-9a-f]{64}$/.test(head.key) ? head.key : undefined
   if (key === undefined) return undefined

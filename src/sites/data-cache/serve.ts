@@ -6,7 +6,7 @@ import { createPace, type Pace } from '../../platform/fairness/pace.ts'
 import type { RenderBudget } from '../prerender/render-budget.ts'
 
 /** Whose data it is. `account`: whose files the deployment has. */
-export type DataOwner = { account: string; projectId: string; environment: string }
+export type DataOwner = { account: string; deploymentId: string; projectId: string; environment: string }
 
 /** Connections of one process. */
 export const MAX_CONNECTIONS = 16

@@ -1,10 +1,16 @@
-/** Requests to the own sites of this server: of cron jobs, and for pictures whose source a deployment answers itself. docs/pictures.md: Sources. */
+/** Requests to the own sites of this server: of cron jobs, for pictures whose source a deployment answers itself, and to renew pages. docs/pictures.md: Sources. */
 import type { IncomingMessage } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { CountedResponse } from '../usage/counted-response.ts'
 
 /** `host`: with the port. `path`: with the query. */
-export type InnerRequest = { isSecure: boolean; host: string; path: string; headers: Record<string, string> }
+export type InnerRequest = {
+  isSecure: boolean
+  host: string
+  path: string
+  headers: Record<string, string>
+  method?: 'HEAD'
+}
 type InnerAnswer = { status: number; headers: IncomingMessage['headers']; body: AsyncIterable<Buffer> }
 
 /** Asks, and gives the response to `take`. Throws what `take` throws, and errors of the response. */
@@ -21,7 +27,7 @@ const NOBODY = '127.0.0.1'
 export function createInnerRequests(answer: (raw: IncomingMessage, response: CountedResponse) => void): AskSelf {
   const { createServer, request } = process.getBuiltinModule('node:http')
   const server = createServer({ ServerResponse: CountedResponse, requestTimeout: 0 }, answer)
-  return async ({ isSecure, host, path, headers }, signal, take) => {
+  return async ({ isSecure, host, path, headers, method = 'GET' }, signal, take) => {
     const [near, far] = duplexPair()
     try {
       const socket = Object.assign(far, { remoteAddress: NOBODY }, isSecure && { encrypted: true })
@@ -30,7 +36,7 @@ export function createInnerRequests(answer: (raw: IncomingMessage, response: Cou
         const sent = request(
           {
             createConnection: () => near as Duplex as never,
-            ...{ method: 'GET', path, signal, headers: { ...headers, host, connection: 'close' } },
+            ...{ method, path, signal, headers: { ...headers, host, connection: 'close' } },
           },
           resolve,
         )

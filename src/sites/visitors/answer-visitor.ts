@@ -57,13 +57,13 @@ export type Parts = {
 
 /**
  * Answers a request. Never throws: an internal error is a page, or closes the connection if the response has begun. `asks`: protection applies to
- * visitors alone. A cron job is of the control plane, and a picture for a visitor who was admitted.
+ * visitors alone. A cron job is of the control plane, a picture for a visitor who was admitted, and a page is renewed for its own deployment.
  */
 export async function answerVisitor(
   parts: Parts,
   raw: IncomingMessage,
   response: CountedResponse,
-  asks: 'visitor' | 'cron' | 'picture' = 'visitor',
+  asks: 'visitor' | 'cron' | 'inner' = 'visitor',
 ): Promise<void> {
   const visit = readVisit(raw, parts.connections)
   if ('sentence' in visit) {
@@ -78,8 +78,8 @@ export async function answerVisitor(
   }
 }
 
-/** Admits a cron job or a picture. That of a picture is part of the request of its visitor, which counts. */
-function open({ admission, usage, ...parts }: Parts, asks: 'cron' | 'picture'): Parts {
+/** Admits what no visitor asks. For a picture or a page it is part of the request of a visitor, which counts. */
+function open({ admission, usage, ...parts }: Parts, asks: 'cron' | 'inner'): Parts {
   const counted = asks === 'cron' ? usage : { count: () => {} }
   return { ...parts, usage: counted, admission: { ...admission, refuse: async () => undefined } }
 }

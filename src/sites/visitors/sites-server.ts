@@ -14,6 +14,7 @@ import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
 import { type ContentCache, type FetchContent, openContentCache } from '../content/content-cache.ts'
 import { startCrons } from '../crons/cron-runs.ts'
 import { openDataCache } from '../data-cache/data-cache.ts'
+import { createRenewals, type Renew } from '../data-cache/renewals.ts'
 import { type FunctionOptions, openFunctionRuntime } from '../functions/runtime.ts'
 import { createInnerRequests } from '../pictures/inner-request.ts'
 import { openPictureSandbox, type PictureOptions } from '../pictures/picture-sandbox.ts'
@@ -62,9 +63,10 @@ export async function openSitesServer(
   const pool = openRoutingPool({ spawn: startWorker })
   const egress = openEgress(openDns(config.dnsServers), canReach)
   const usage = openUsage(controlPlane, token, log)
-  const running = options && (await openRunning(options, { cache, folder, controlPlane, token, log }))
+  const askSelf = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'inner'))
+  const renew = createRenewals(() => known, askSelf)
+  const running = options && (await openRunning(options, { cache, folder, controlPlane, token, log, renew }))
   const { functions, prerenders, data } = running ?? {}
-  const askSelf = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'picture'))
   const sandbox = pictureOptions && (await openPictureSandbox(pictureOptions))
   const pictures = await openPictures({ egress, cache, folder, log, askSelf, sandbox })
   const known = await openKnownHosts({
@@ -108,11 +110,11 @@ function startWorker(): Worker {
   return new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS })
 }
 
-type Means = { cache: ContentCache; folder: string; controlPlane: string; token: string; log: Logger }
+type Means = { cache: ContentCache; folder: string; controlPlane: string; token: string; log: Logger; renew: Renew }
 
 /** Opens what runs functions, and what keeps what they make. */
-async function openRunning(options: FunctionOptions, { cache, folder, controlPlane, token, log }: Means) {
-  const data = await openDataCache({ cache, folder, origin: controlPlane, token, log })
+async function openRunning(options: FunctionOptions, { cache, folder, controlPlane, token, log, renew }: Means) {
+  const data = await openDataCache({ cache, folder, origin: controlPlane, token, log, renew })
   const functions = await openFunctionRuntime(options, { cache, data, controlPlane, token, letContinue, log })
   const prerenders = await openPrerenders({ functions, cache, folder, log })
   return {

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import { type AnswerFrame, createDataPace, createDataServing } from '../../../src/sites/data-cache/serve.ts'
 import { createRenderBudget } from '../../../src/sites/prerender/render-budget.ts'
 
-export const OWNER = { account: 'team_1', projectId: 'p1', environment: 'production' }
+export const OWNER = { account: 'team_1', deploymentId: 'd1', projectId: 'p1', environment: 'production' }
 export const MIB = 1024 ** 2
 
 /** Serves these answers. `dial`: connects and sends. */

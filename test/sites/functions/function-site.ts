@@ -25,7 +25,7 @@ const PATIENT = { startMs: 240_000, waitMs: 240_000 }
 /** Shows a site with these contents. Its functions end with the test. */
 export async function showFunctions(
   t: TestContext,
-  contents: Record<string, string>,
+  contents: Record<string, string | Uint8Array>,
   {
     limits,
     env = {},

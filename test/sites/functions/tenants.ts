@@ -15,10 +15,11 @@ export const [ONE_ID, OTHER_ID] = ['d1', 'd2']
 export async function showTenants(
   t: TestContext,
   own: Partial<FunctionOptions>,
-  contents: Record<string, string> = {},
+  contents: Record<string, string | Uint8Array> = {},
+  config: object = {},
 ) {
   const all = { ...functionOf('api/run', RUN), ...functionOf('api/second', RUN), ...contents }
-  const shown = await showFunctions(t, all, { own })
+  const shown = await showFunctions(t, all, { own, config })
   const { control, site } = shown
   const output = { ...control.output, accountId: 'team_2' }
   control.change([name(OTHER, OTHER_ID, 'p2'), deployment(OTHER_ID, { projectId: 'p2', output }), project('p2')])
