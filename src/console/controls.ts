@@ -53,10 +53,16 @@ export function confirmedButton(
   words: string,
   { label, look = '', asks, ...options }: ButtonOptions & { asks?: string } = {},
 ): Html {
+  const first = look === 'primary' ? look : `bad ${look}`
   const second = { ...options, label, look: look.includes('small') ? 'danger small' : 'danger' }
   const id = ['ask', path, ...Object.values(options.fields ?? {})].join(':')
-  return html`<details class="twice" id="${id}"><summary class="btn ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
+  return html`<details class="twice" id="${id}"><summary class="btn ${first}"${label && html` aria-label="${label}…"`}>${words}…</summary>
 ${asks && html`<p>${asks}</p>`}${button(ctx, path, words, second)}</details>`
+}
+
+/** Renders a menu of actions behind three dots. Its id keeps it open with its thing on a live page. `of`: the name of the thing. */
+export function actionMenu(id: string, of: string, actions: Html): Html {
+  return html`<details class="menu right" name="menu" id="menu:${id}"><summary class="btn quiet small square" aria-label="Actions for ${of}">${icon('ellipsis')}</summary><div class="pop">${actions}</div></details>`
 }
 
 /** Renders the search form of a list. `by`: a short placeholder for narrow screens. */

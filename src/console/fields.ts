@@ -1,3 +1,4 @@
+import { icon } from '../platform/pages/face/icons.ts'
 import { escapeText, type Html, html, markupOf } from '../platform/pages/html.ts'
 import { type FieldOptions, fieldErrorNotice, labeledInput } from './action.ts'
 import { copyButton } from './controls.ts'
@@ -25,13 +26,16 @@ ${typed}</textarea>`,
 /** Renders a labeled select. */
 export function select(name: string, label: string, choices: readonly Choice[], options: Options = {}): Html {
   const chosen = String(options.error?.typed[name] ?? options.value ?? '')
-  return labeledInput(
-    name,
-    label,
-    options,
-    (about) =>
+  return labeledInput(name, label, options, (about) =>
+    pick(
       html`<select id="${name}" name="${name}"${about}${options.attributes}>${choices.map(([value, words]) => html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`)}</select>`,
+    ),
   )
+}
+
+/** Renders a select with the arrow of the face, in the place of that of the browser. */
+export function pick(select: Html): Html {
+  return html`<span class="pick">${select}${icon('chevron-down')}</span>`
 }
 
 type Checks = { chosen: readonly string[]; error?: FormError | undefined; hint?: string | undefined }

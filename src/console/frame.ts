@@ -1,5 +1,6 @@
 /** Header, account menu and tabs of every console page. docs/console.md: URLs. */
 
+import { icon } from '../platform/pages/face/icons.ts'
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
@@ -172,7 +173,7 @@ function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): H
   const words = table.find(([end]) => end === tab)?.[1]
   if (words === undefined || (within === undefined && title === words)) return undefined
   const way: Crumb[] = [[words, to(tab)], ...(within ?? [])]
-  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>${way.map(([label, path]) => html`<li><a href="${path}">${label}</a></li>`)}</ol></nav>
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>${way.map(([label, path], at) => html`<li><a href="${path}">${at === 0 && icon('chevron-left')}${label}</a></li>`)}</ol></nav>
 `
 }
 

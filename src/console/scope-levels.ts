@@ -2,6 +2,7 @@ import { type Html, html } from '../platform/pages/html.ts'
 import { SCOPES, type Scope } from '../platform/permissions/scopes.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { fieldErrorNotice } from './action.ts'
+import { pick } from './fields.ts'
 import type { FormError } from './form-error.ts'
 
 const LEVELS = { '': 'None', read: 'Read', 'read-write': 'Read and write' } as const
@@ -47,7 +48,7 @@ ${SCOPES.map((scope) => {
     ([value, words]) => html`<option value="${value}"${chosen(scope) === value && html` selected`}>${words}</option>`,
   )
   return html`<div class="level"><div><label for="${field}">${scope}</label><p class="soft small" id="${field}-hint">${wordsOf(scope)}</p></div>
-<select id="${field}" name="${field}" aria-describedby="${field}-hint">${options}</select></div>`
+${pick(html`<select id="${field}" name="${field}" aria-describedby="${field}-hint">${options}</select>`)}</div>`
 })}
 </fieldset>`
 }

@@ -11,7 +11,7 @@ import { onBothEngines } from '../support/world.ts'
 const BELOW =
   /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!(?:.*\/)?export$).+/
 
-onBothEngines('no page has an id twice: a label would name another control than its own', async (world) => {
+onBothEngines('every page has each id once, buttons in its head, and no select without an arrow', async (world) => {
   const pages = await openConsolePages(world)
   const client = await openSignedInClient(world)
   let ids = 0
@@ -25,6 +25,7 @@ onBothEngines('no page has an id twice: a label would name another control than 
         /<link rel="expect" href="#end" blocking="render">[\s\S]*<span id="end" hidden><\/span>\n<\/body>/,
         path,
       )
+    // A label of the second one would name another control than its own.
     const found = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
     ids += found.length
     assert.deepEqual(
@@ -32,6 +33,11 @@ onBothEngines('no page has an id twice: a label would name another control than 
       [],
       path,
     )
+    // Bare links are too low for a thumb, and next to buttons they look like text.
+    const bare = headsOf(text).flatMap((head) => head.match(/<a (?![^>]*\bclass=)[^>]*>/g) ?? [])
+    assert.deepEqual(bare, [], path)
+    // The arrow of a browser has another place and another color in each.
+    assert.doesNotMatch(text, /(?<!<span class="pick">)<select/, path)
   }
   assert.ok(ids > 3 * pages.length, `${ids} ids on ${pages.length} pages`)
 })
@@ -50,3 +56,19 @@ onBothEngines('every page below a tab leads back to the page of the tab', async 
     assert.ok(crumbs.includes(`href="${filled(BELOW.exec(path)![1]!)}"`), `${path}: ${crumbs}`)
   }
 })
+
+/** Returns the heads of a page, each to the end of its element, without the menus in it. */
+function headsOf(text: string): string[] {
+  return text
+    .split('<div class="head">')
+    .slice(1)
+    .map((part) => {
+      const after = part.replaceAll(/<div class="pop">[\s\S]*?<\/div>/g, '')
+      let depth = 1
+      for (const { index, 1: close } of after.matchAll(/<(\/?)div\b/g)) {
+        depth += close ? -1 : 1
+        if (depth === 0) return after.slice(0, index)
+      }
+      return after
+    })
+}

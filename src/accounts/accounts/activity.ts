@@ -9,6 +9,7 @@ import { pageOfAudit } from './audit-page.ts'
 
 export const ActivityQuery = Type.Object({
   ...PageQuery,
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'only entries from this timestamp on' })),
   actorId: Type.Optional(Type.String({ maxLength: 64, description: 'of a user, or of an installation' })),
   type: Type.Optional(Type.String({ maxLength: 64, description: 'an operationId' })),
 })

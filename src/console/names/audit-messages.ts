@@ -1,5 +1,6 @@
 /** TABLE Messages of activity and audit entries by type. `%`: the target. docs/console.md: Page layout. */
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { Choice } from '../fields.ts'
 
 /** An entry has one target id and field names only. Where the target is a project, messages cannot name its variable or domain. */
 export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
@@ -181,4 +182,11 @@ export function auditMessage(type: string, subject: Html | undefined): Html {
   if (sentence === undefined) return html`${type}${subject && html` ${subject}`}`
   const [before, after] = sentence.split('%')
   return after === undefined ? html`${before}` : html`${before}${subject ?? 'nothing'}${after}`
+}
+
+/** Returns the types of entries by their messages, for a filter. `chosen`: one of an earlier version may have no message. */
+export function auditChoices(chosen: string | undefined): Choice[] {
+  const listed = Object.entries(AUDIT_MESSAGES).map(([type, sentence]) => [type, sentence.replace('%', '…')] as const)
+  const unlisted = chosen && !Object.hasOwn(AUDIT_MESSAGES, chosen) ? [[chosen, chosen] as const] : []
+  return [['', 'Everything'], ...unlisted, ...listed.toSorted(([, label], [, next]) => label.localeCompare(next))]
 }

@@ -6,13 +6,14 @@ import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { accountPath, deploymentPath, projectPath } from '../frame.ts'
 import { titleOf } from '../project/commit.ts'
 
+type Named = 'person' | 'team' | 'project' | 'integration' | 'installation'
 export type AuditTarget =
-  | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation' | 'shared variable'; name: string }
+  | { kind: Named | 'shared variable' | 'webhook' | 'log drain'; name: string }
   | { kind: 'variable' | 'deployment'; name: string; project: string }
 
 /**
  * Finds the targets of the entries of an account: those of `findTargetsById`, names of projects and the team, and variables, shared ones
- * included, and deployments by id. Needs no further check: a caller who may read the activity may read all its targets.
+ * included, deployments, webhooks and log drains by id. Needs no further check: a caller who may read the activity may read all its targets.
  */
 export async function findAuditTargets(
   ctx: ConsoleCtx,
@@ -42,7 +43,28 @@ export async function findAuditTargets(
   const shared = ctx.db.selectFrom('shared_env_var').select(['id', 'key']).where('account_id', '=', account.id)
   for (const { id, key } of await shared.where('id', 'in', ids).execute())
     found.set(id, { kind: 'shared variable', name: key })
+  for (const [id, target] of await findEndpoints(ctx, account, ids)) found.set(id, target)
   return found
+}
+
+/** Of a webhook only the host: a path may hold a secret. */
+async function findEndpoints({ db }: ConsoleCtx, account: OwnAccount, ids: readonly string[]) {
+  const webhooks = await db
+    .selectFrom('webhook')
+    .select(['id', 'url'])
+    .where('account_id', '=', account.id)
+    .where('id', 'in', ids)
+    .execute()
+  const drains = await db
+    .selectFrom('log_drain')
+    .select(['id', 'name'])
+    .where('account_id', '=', account.id)
+    .where('id', 'in', ids)
+    .execute()
+  return [
+    ...webhooks.map(({ id, url }) => [id, { kind: 'webhook', name: URL.parse(url)?.host ?? id }] as const),
+    ...drains.map(({ id, name }) => [id, { kind: 'log drain', name }] as const),
+  ]
 }
 
 /**
@@ -102,6 +124,8 @@ export function targetPathIn(account: OwnAccount): (subject: AuditTarget, id: st
     if (kind === 'project') return projectPath(account, name)
     if (kind === 'installation') return accountPath(account, `integrations/${encodeURIComponent(id)}`)
     if (kind === 'integration') return accountPath(account, `apps/${encodeURIComponent(id)}`)
+    if (kind === 'webhook') return accountPath(account, `webhooks/${encodeURIComponent(id)}`)
+    if (kind === 'log drain') return accountPath(account, `drains/${encodeURIComponent(id)}`)
     if (kind === 'team') return name === account.slug ? accountPath(account, 'settings') : undefined
     return account.kind === 'team' ? searchPath(account, 'members', name) : undefined
   }

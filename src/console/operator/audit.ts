@@ -8,8 +8,8 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../platform/schema/builder.ts'
 import { field } from '../action.ts'
 import { cardTitle, filterForm, heading, paginationLinks } from '../controls.ts'
-import { type Choice, dataTable, select } from '../fields.ts'
-import { AUDIT_MESSAGES, auditMessage } from '../names/audit-messages.ts'
+import { dataTable, select } from '../fields.ts'
+import { auditChoices, auditMessage } from '../names/audit-messages.ts'
 import { type AuditTarget, findTargetsById, targetLink } from '../names/audit-targets.ts'
 import { relativeAndExactTime } from '../time.ts'
 import { auditExportScreens, exportPath, PERIOD_FIELDS, periodFields, periodOf } from './audit-export.ts'
@@ -46,13 +46,6 @@ export const auditScreens: readonly Screen[] = [
   ...auditExportScreens,
 ]
 
-/** Types by their sentences. `chosen`: one of an earlier version may have no sentence. */
-function typeChoices(chosen: string | undefined): Choice[] {
-  const listed = Object.entries(AUDIT_MESSAGES).map(([type, sentence]) => [type, sentence.replace('%', '…')] as const)
-  const unlisted = chosen && !Object.hasOwn(AUDIT_MESSAGES, chosen) ? [[chosen, chosen] as const] : []
-  return [['', 'Everything'], ...unlisted, ...listed.toSorted(([, label], [, next]) => label.localeCompare(next))]
-}
-
 async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>): Promise<Page> {
   const { account, actor, type, from, to, until } = query
   const { since, until: end } = periodOf(query)
@@ -77,7 +70,7 @@ ${filterForm(
   [account, actor, type, from, to].some(Boolean),
   html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="Team or user ID" list="named"` })}</div>
 <div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="Actor ID" list="named"` })}</div>
-<div>${select('type', 'What', typeChoices(type), { value: type ?? '' })}</div>
+<div>${select('type', 'What', auditChoices(type), { value: type ?? '' })}</div>
 ${periodFields(query)}
 <datalist id="named">${[...subjects].filter(([, { kind }]) => kind === 'person' || kind === 'team').map(([id, { name }]) => html`<option value="${id}">${name}</option>`)}</datalist>`,
 )}

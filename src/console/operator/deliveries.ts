@@ -63,7 +63,7 @@ async function showDeliveries(
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
 ${formErrorNotice(error)}
-<nav aria-label="Status"><p class="line tight">${FILTERS.map(([value, words]) => html`<a class="btn small" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
+<nav class="seg" aria-label="Status">${FILTERS.map(([value, words]) => html`<a href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a>`)}</nav>
 ${dataTable(
   'Deliveries',
   ['Event', 'State', 'Account', 'Endpoint', 'Created', 'Attempts', 'Actions'],

@@ -3,6 +3,7 @@
 import type { Static } from 'typebox'
 import type { Setup } from '../../operations/operator/setup.ts'
 import type { Statistics } from '../../operations/statistics/statistics.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
@@ -57,7 +58,7 @@ ${formErrorNotice(error)}
 ${tiles(numbers, ctx.now)}
 ${setupList(ctx, setup)}
 ${deliveries.length >= FEWEST && html`<section class="card in stack"><h2>Deliveries in the last 24 hours</h2>${drawDeliveries(deliveries)}</section>`}
-<div class="bay"><div class="split"><section class="stack" aria-labelledby="health"><div class="head"><h2 id="health">Health</h2><a href="${operatorPath('health')}">All checks</a></div>
+<div class="bay"><div class="split"><section class="stack" aria-labelledby="health"><div class="head"><h2 id="health">Health</h2><a class="btn quiet small" href="${operatorPath('health')}">All checks${icon('arrow-right')}</a></div>
 <turbo-frame id="${OPEN_FRAME}" src="${CHECKS_PATH}"><p class="card empty">The checks take some seconds.</p></turbo-frame></section>
 <div class="stack">
 <section class="card in stack tight"><h2>Retained history</h2><dl class="facts">${historyFacts(numbers.history)}</dl></section>

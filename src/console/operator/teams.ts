@@ -14,7 +14,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice, PLAIN_TEXT } from '../action.ts'
 import { cardTitle, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
-import { copyable, dataTable } from '../fields.ts'
+import { copyable, dataTable, pick } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -160,7 +160,7 @@ ${editFields(
   ctx,
   error,
   () => html`<div class="field"><label for="plan">Plan</label>
-<select id="plan" name="plan">${PLANS.map((plan) => html`<option${plan === team.plan && html` selected`}>${plan}</option>`)}</select></div>
+${pick(html`<select id="plan" name="plan">${PLANS.map((plan) => html`<option${plan === team.plan && html` selected`}>${plan}</option>`)}</select>`)}</div>
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> Blocked: nothing can be created</label>
 <label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>`,
 )}

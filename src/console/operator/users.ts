@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { CreatedPasswordLink, OperatorUser } from '../../accounts/accounts/schema.ts'
 import type { PersonList, UserDetails } from '../../accounts/users/schema.ts'
+import { avatar } from '../../platform/pages/face/initials.ts'
 import { state } from '../../platform/pages/face/states.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -136,7 +137,7 @@ ${dataTable(
   users.map(
     (
       user,
-    ) => html`<tr><td><a href="${operatorPath('people', user.id)}">${user.username}</a>${user.name && html`<br><span class="soft small">${user.name}</span>`}</td>
+    ) => html`<tr><td><div class="line one">${avatar(user.name ?? user.username, 'm')}<div><a class="link-soft medium" href="${operatorPath('people', user.id)}">${user.username}</a>${user.name && html`<br><span class="soft small">${user.name}</span>`}</div></div></td>
 <td>${user.email}</td><td>${stateOf(user)}</td><td>${secondFactorState(user.secondFactor)}</td><td>${user.plan}</td>
 <td>${lastSeen(ctx, user)}</td><td>${relativeTime(user.createdAt, ctx.now)}</td></tr>`,
   ),

@@ -81,15 +81,15 @@ export function failureNotice(
   { readyState, errorCode, errorMessage, target }: Deployment,
   lines: readonly Line[],
 ): Html | undefined {
-  if (readyState !== 'ERROR' || !errorMessage) return undefined
+  if (readyState !== 'ERROR') return undefined
   const fatal = lines.findLast(({ type }) => type === 'fatal') ?? lines.at(-1)
   const command = lines.findLast(({ type }) => type === 'command')
   const last = lines.filter(({ type }) => type !== 'fatal').slice(-LAST_LINES)
   return html`<section class="note bad failure" aria-labelledby="why">${glyph('bad')}<div class="grow stack tight"><h2 id="why">Build failed</h2>
-<p>${withoutStyles(errorMessage)}</p>
+<p>${errorMessage ? withoutStyles(errorMessage) : 'The build system reported no reason.'}</p>
 ${command && html`<p>Last step: <code class="any">${withoutStyles(command.text)}</code></p>`}
 ${last.length > 0 && html`<div class="code"><pre>${last.map(({ text }) => `${excerptOf(text)}\n`).join('')}</pre>${copyButton('last lines')}</div>`}
-<div class="line">${fatal && html`<a class="btn small" href="#L${lineNumber(fatal)}" data-turbo="false">${icon('arrow-right')}Go to line ${lineNumber(fatal)}</a>`}<span class="small soft">${errorCode}${target !== 'production' && ' · Production is not affected.'}${target === 'production' && ' · What was live stays live.'}</span></div></div></section>`
+<div class="line">${fatal && html`<a class="btn small" href="#L${lineNumber(fatal)}" data-turbo="false">${icon('arrow-right')}Go to line ${lineNumber(fatal)}</a>`}<span class="small soft">${errorCode && `${errorCode} · `}${target === 'production' ? 'What was live stays live.' : 'Production is not affected.'}</span></div></div></section>`
 }
 
 /** A box that scrolls would hide the last line, which matters most, so a long line is cut. The log has all of it. */

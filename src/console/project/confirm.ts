@@ -79,8 +79,8 @@ async function askMove(ctx: ConsoleCtx, { params, url }: ScreenInput, move: Move
       title,
       about: html`${domains.names.length === 0 ? 'No domain is connected yet.' : `Moves ${domains.count}.`} Nothing is built. Visitors get it within seconds.`,
       moves: html`<div class="berths">
-${from && html`<div>${mooring(from, 'From, live now', ctx.now, { isLive: true })}</div>`}
-<div>${mooring(to, 'To', ctx.now)}
+${from && html`<div>${mooring(from, 'From, live now', ctx.now)}</div>`}
+<div>${mooring(to, 'To', ctx.now, { isLive: true })}
 ${domainLines(domains, 'lines')}</div></div>`,
       follows: note(...(await follows(ctx, project))),
       action: url,

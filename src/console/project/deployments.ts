@@ -12,7 +12,7 @@ import { formErrorNotice } from '../action.ts'
 import { filterForm } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
-import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
+import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, readBuildTimes } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
@@ -20,9 +20,16 @@ import { aliasesCard } from './deployment/aliases.ts'
 import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
-import { buildDuration, deploymentRows, deploymentState, STATE_LOOKS } from './deployment/rows.ts'
+import {
+  buildDuration,
+  deploymentRows,
+  deploymentState,
+  MOVE_LOOKS,
+  movesOf,
+  rowOf,
+  STATE_LOOKS,
+} from './deployment/rows.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
-import { isInTransfer } from './list.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
 const PAGE = 30
@@ -86,20 +93,28 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
   const older = new URLSearchParams({ ...kept, until: String(pagination.next) })
   return projectPage(ctx, account, project.name, 'deployments', {
     title: 'Deployments',
-    body: html`<div class="head"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
+    body: html`<div class="head"><h1>Deployments</h1>${project.lastAliasRequest && html`<a class="btn quiet" href="${path}/progress">${icon('history')}Latest promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filters(path, query)}
-${
-  deployments.length > 0
-    ? deploymentRows(
-        account,
-        project,
-        deployments.map(({ uid, ...rest }) => ({ ...rest, id: uid })),
-        ctx.now,
-      )
-    : nothing(ctx, account, project, isNarrowed)
-}
+${deployments.length > 0 ? list(ctx, account, project, deployments, isNarrowed) : nothing(ctx, account, project, isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
   })
+}
+
+/** The first page shows the live deployment on top, however old it is. */
+function list(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: Project,
+  deployments: Static<typeof DeploymentList>['deployments'],
+  isNarrowed: boolean,
+): Html {
+  const rows = deployments.map(({ uid, ...rest }) => ({ ...rest, id: uid }))
+  const live = project.targets.production
+  if (isNarrowed || live === undefined) return deploymentRows(ctx, account, project, rows)
+  const others = rows.filter(({ id }) => id !== live.id)
+  return html`<h2>In production</h2>
+${deploymentRows(ctx, account, project, [rowOf(live)])}
+${others.length > 0 && html`<h2>All deployments</h2>${deploymentRows(ctx, account, project, others)}`}`
 }
 
 function filters(path: string, { state: chosen, target, branch }: Filters): Html {
@@ -153,24 +168,25 @@ ${
   html`<h2>Build metadata</h2>${dataTable(
     'Build metadata',
     ['Field', 'Value'],
-    meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
+    meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td class="long">${metaValue(value)}</td></tr>`),
   )}`
 }`,
   })
 }
 
-function isLive({ targets }: Project, { id }: Deployment): boolean {
-  return targets?.production?.id === id
+/** A URL, as of the log of an outside build, is a link. */
+function metaValue(value: string): Html | string {
+  const isUrl = /^https?:\/\/\S+$/.test(value) && URL.canParse(value)
+  return isUrl ? html`<a href="${value}" rel="noreferrer">${value}</a>` : value
 }
 
-/** Promotion actions. Buttons for actions that the route would refuse are hidden; a paused project serves no other deployment. */
+/** Promotion actions. A paused project serves no other deployment. */
 function ways(account: OwnAccount, project: Project, deployment: Deployment): Html | undefined {
-  if (deployment.readyState !== 'READY' || isLive(project, deployment)) return undefined
-  if (!canInAccount(account, 'project:write', 'deployment:write')) return undefined
-  if (isInTransfer(project)) return undefined
-  if (project.paused)
+  const moves = movesOf(account, { ...project, paused: false }, deployment)
+  if (project.paused && moves.length > 0)
     return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`
-  const link = (verb: string, words: string, look: string) =>
-    html`<a class="btn${look}" href="${deploymentPath(account, project.name, deployment.id, verb)}">${icon(verb === 'promote' ? 'circle-arrow-up' : 'undo-2')}${words}…</a>`
-  return html`${deployment.readySubstate === 'PROMOTED' && link('rollback', 'Roll back', '')}${link('promote', 'Promote', ' primary')}`
+  return html`${moves.map((move) => {
+    const [words, shape] = MOVE_LOOKS[move]
+    return html`<a class="btn${move === 'promote' && ' primary'}" href="${deploymentPath(account, project.name, deployment.id, move)}">${icon(shape)}${words}…</a>`
+  })}`
 }

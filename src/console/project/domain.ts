@@ -1,3 +1,4 @@
+import { icon } from '../../platform/pages/face/icons.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -92,7 +93,7 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, error?: Form
   return projectPage(ctx, account, project, 'domains', {
     title: domain.name,
     within: [],
-    body: html`<div class="head"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="line"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+    body: html`<div class="head"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="line"><a class="btn quiet" href="${path}/dns">${icon('globe')}Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html`<a class="btn" href="https://${domain.name}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}</p></div>
 ${formErrorNotice(error)}
 ${steps(ctx, domain, path, canChangeDomains(account))}
 <section class="card in stack"><h2>Details</h2>

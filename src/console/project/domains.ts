@@ -159,7 +159,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const more = new URLSearchParams({ ...(verified && { verified }), until: String(pagination.next) })
   return projectPage(ctx, account, project, 'domains', {
     title: 'Domains',
-    body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
+    body: html`<div class="head"><h1>Domains</h1><p class="line">${verified === 'false' ? html`<a class="btn quiet" href="${path}">All domains</a>` : html`<a class="btn quiet" href="${path}?verified=false">Unverified only</a>`}${canChangeDomains(account) && html`<a class="btn primary" href="${path}/add">Add domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : await nothing(ctx, account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
   })

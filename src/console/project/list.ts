@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { nameOfTeam, selectReceivedInvitations } from '../../accounts/members/received-invitations.ts'
 import { rowCount } from '../../platform/db/db.ts'
+import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
 import { tile } from '../../platform/pages/face/initials.ts'
 import { state } from '../../platform/pages/face/states.ts'
@@ -24,6 +25,7 @@ import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import {
   failedOf,
   failedState,
+  failureReason,
   type LatestDeployment,
   type NewestDeployments,
   readLatestDeployments,
@@ -35,6 +37,7 @@ const ACCOUNT = '/console/t/:slug'
 const MAX_COUNTED = 10_000
 /** Pending invitations shown. All are at /invitations. */
 const MAX_INVITATIONS = 3
+const FEWEST_BARS = 3
 const ListQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 256 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -99,7 +102,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     `${accountPath(account)}?${new URLSearchParams({ ...(search && { search }), until: String(next) })}`
   return accountPage(ctx, account, '', {
     title: 'Projects',
-    body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+    body: html`<div class="head"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="line">${canInAccount(account, 'project:receive') && html`<a class="btn quiet" href="${accountPath(account, 'receive')}">${icon('download')}Accept a transfer</a>`}${canInAccount(account, 'project:write') && html`<a class="btn primary" href="${accountPath(account, 'new')}">${icon('plus')}New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${byNeed(projects, newest).map((project) => card(account, project, failedOf(newest.get(project.id)), ctx.now))}</ul>` : nothing(ctx, account, search)}
@@ -144,10 +147,31 @@ function byNeed(projects: readonly Project[], newest: NewestDeployments): Projec
 function card(account: OwnAccount, project: Project, failed: readonly LatestDeployment[], now: number): Html {
   const last = project.targets?.production ?? project.latestDeployments?.[0]
   const domain = project.targets?.production?.alias[0]
-  return html`<li class="card hit"><div class="in stack"><div class="line one">${tile(project.name, 'm')}<div class="cut"><h2 class="cut"><a class="to" href="${projectPath(account, project.name)}">${project.name}</a></h2>${domain && html`<span class="cut small soft">${domain}</span>`}</div>
-<span class="end">${projectStateLabel(project, failed)}</span></div>
-${isInTransfer(project) && html`<p><span class="badge accent">Being transferred</span></p>`}${failed[0] && html`<p>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}</p>`}
-<div class="stack tight">${last ? html`<span class="cut">${titleOf(last)}</span><div class="line tight one small soft">${commitAuthor(last)}${commitRefs(last)}${relativeTime(last.createdAt, now)}</div>` : html`<span class="soft">No deployments yet</span><span class="small soft">Changed ${relativeTime(project.updatedAt, now)}</span>`}</div></div></li>`
+  const reason = failed[0] && failureReason(failed[0])
+  return html`<li class="card hit"><div class="in stack"><div class="line">${tile(project.name, 'm')}<div class="cut"><h2 class="cut"><a class="to" href="${projectPath(account, project.name)}">${project.name}</a></h2>${domain && html`<span class="cut small soft">${domain}</span>`}</div>
+${projectStateLabel(project, failed)}</div>
+${isInTransfer(project) && html`<p><span class="badge accent">Being transferred</span></p>`}${failed[0] && html`<p>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}${reason && html`<span class="cut small soft">${reason}</span>`}</p>`}
+<div class="stack tight">${last ? html`<span class="cut">${titleOf(last)}</span><div class="line tight one small soft">${commitAuthor(last)}${commitRefs(last)}${relativeTime(last.createdAt, now)}${strip(project.latestDeployments)}</div>` : html`<span class="soft">No deployments yet</span><span class="small soft">Changed ${relativeTime(project.updatedAt, now)}</span>`}</div></div></li>`
+}
+
+/** TABLE How the bar of a deployment that has ended looks, and how high it is. */
+const BARS: Partial<Record<ReadyState, readonly [look: string, height: number]>> = {
+  READY: ['ok', 14],
+  ERROR: ['no', 4],
+  CANCELED: ['off', 8],
+}
+
+/** Draws the latest deployments, the newest last. Fewer than three say nothing more than the card does. */
+function strip(latest: Project['latestDeployments']): Html | undefined {
+  const ended = latest.filter(({ readyState }) => BARS[readyState] !== undefined)
+  if (ended.length < FEWEST_BARS) return undefined
+  const failed = ended.filter(({ readyState }) => readyState === 'ERROR').length
+  return html`<svg class="strip end" viewBox="0 0 72 16" role="img" aria-label="Of the last ${ended.length} deployments ${failed} failed">${ended.map(
+    ({ readyState }, at) => {
+      const [look, height] = BARS[readyState]!
+      return html`<rect class="${look}" x="${68 - at * 6}" y="${16 - height}" width="4" height="${height}" rx="1"/>`
+    },
+  )}</svg>`
 }
 
 /** Returns whether a transfer is in progress. The project is locked meanwhile. */

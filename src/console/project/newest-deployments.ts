@@ -1,5 +1,5 @@
 import type { Row } from '../../platform/db/schema.ts'
-import { glyph, state } from '../../platform/pages/face/states.ts'
+import { glyph } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
@@ -92,8 +92,9 @@ export function failedState(account: OwnAccount, project: string, deployment: La
 
 /** Renders a failed deployment as a sentence, for the overview. */
 export function failedSentence(account: OwnAccount, project: string, deployment: LatestDeployment): Html {
+  const reason = failureReason(deployment)
   const after = deployment.target === 'production' && html` You can't add domains until a deployment succeeds.`
-  return html`The newest ${kindOf(deployment).toLowerCase()}${ofBranch(deployment)} ${state('bad', endOf(deployment))}: <a href="${deploymentPath(account, project, deployment.id)}">${latestTitle(deployment)}</a>.${reason(deployment)}${after}`
+  return html`The newest ${kindOf(deployment).toLowerCase()}${ofBranch(deployment)} ${endOf(deployment)}: <a href="${deploymentPath(account, project, deployment.id)}">${latestTitle(deployment)}</a>.${reason !== undefined && html` <span class="soft any">${reason}</span>`}${after}`
 }
 
 /** Returns the first line of the commit message; of a deployment without a commit, its URL. */
@@ -101,11 +102,11 @@ export function latestTitle({ meta_json, url }: LatestDeployment): string {
   return titleOf({ meta: JSON.parse(meta_json), url })
 }
 
-/** Renders the beginning of the reason. The page of the deployment has all of it. */
-function reason({ error_message }: LatestDeployment): Html | undefined {
+/** Returns the beginning of why a deployment failed; its page has all of it. Undefined where that is not known. */
+export function failureReason({ error_message }: LatestDeployment): string | undefined {
   if (error_message === null) return undefined
   const message = withoutStyles(error_message)
-  return html` <span class="soft any">${message.length > MAX_REASON ? `${message.slice(0, MAX_REASON)}…` : message}</span>`
+  return message.length > MAX_REASON ? `${message.slice(0, MAX_REASON)}…` : message
 }
 
 function kindOf({ target }: LatestDeployment): string {

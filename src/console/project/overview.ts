@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { icon } from '../../platform/pages/face/icons.ts'
+import { type Glyph, glyph, type Mood } from '../../platform/pages/face/states.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -13,6 +14,7 @@ import {
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
+import { actionMenu } from '../controls.ts'
 import { copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
@@ -22,7 +24,7 @@ import { titleOf } from './commit.ts'
 import { mooring } from './confirm.ts'
 import { siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
-import { deploymentRows, isPassedOver } from './deployment/rows.ts'
+import { deploymentRows, isPassedOver, rowOf } from './deployment/rows.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
@@ -78,10 +80,13 @@ ${production(ctx, account, project)}
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
-${project.latestDeployments.length === 0 ? firstDeployment(ctx, account, project) : latestRows(account, project, ctx.now)}
+${project.latestDeployments.length === 0 ? firstDeployment(ctx, account, project) : latestRows(ctx, account, project)}
 ${await cronJobs(ctx, account, project)}`,
   })
 }
+
+/** A sentence that asks for something, with the shape and color of its state. */
+type Problem = readonly [mood: Mood, shape: Glyph, sentence: Html]
 
 /** Open problems, the worst first. */
 async function whatNeedsAttention(
@@ -89,7 +94,7 @@ async function whatNeedsAttention(
   account: OwnAccount,
   project: Project,
   newest: readonly LatestDeployment[],
-): Promise<Html[]> {
+): Promise<Problem[]> {
   const { domains } = await ctx.callRoute<Static<typeof DomainList>>('getProjectDomains', {
     account,
     params: { idOrName: project.id },
@@ -99,30 +104,38 @@ async function whatNeedsAttention(
   const isWaiting = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
   const staged = isWaiting && !isPassedOver(project, stampToMs(last.created_stamp))
   const isHeld = isRolledBack(project)
-  return [
-    ...(project.paused ? [await paused(ctx, account, project)] : []),
-    ...(isInTransfer(project)
-      ? [
-          html`This project is being transferred to another account. The transfer started ${relativeTime(project.transferStartedAt!, ctx.now)}. Most changes are blocked until it completes.`,
-        ]
-      : []),
-    ...failedOf(newest).map((deployment) => failedSentence(account, project.name, deployment)),
-    ...(isHeld && !project.paused ? [held(account, project, ctx.now, staged ? last : undefined)] : []),
-    ...(staged && !project.paused && !isHeld
-      ? [
-          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${latestTitle(last)}</a>. Promote it to put it live.`,
-        ]
-      : []),
-    ...(project.lastAliasRequest?.jobStatus === 'failed'
-      ? [
-          html`Some domains could not be assigned by <a href="${projectPath(account, project.name, 'deployments/progress')}">the latest ${project.lastAliasRequest.type}</a>.`,
-        ]
-      : []),
+  const problems: (Problem | false | undefined)[] = [
+    project.paused && ['warn', 'paused', await paused(ctx, account, project)],
+    isInTransfer(project) && [
+      'busy',
+      'building',
+      html`This project is being transferred to another account. The transfer started ${relativeTime(project.transferStartedAt!, ctx.now)}. Most changes are blocked until it completes.`,
+    ],
+    ...failedOf(newest).map(
+      (deployment): Problem => ['bad', 'failed', failedSentence(account, project.name, deployment)],
+    ),
+    isHeld && !project.paused && ['warn', 'waiting', held(account, project, ctx.now, staged ? last : undefined)],
+    staged &&
+      !project.paused &&
+      !isHeld && [
+        'warn',
+        'waiting',
+        html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${latestTitle(last)}</a>. Promote it to put it live.`,
+      ],
+    project.lastAliasRequest?.jobStatus === 'failed' && [
+      'bad',
+      'failed',
+      html`Some domains could not be assigned by <a href="${projectPath(account, project.name, 'deployments/progress')}">the latest ${project.lastAliasRequest.type}</a>.`,
+    ],
     ...domains.map(
-      ({ name }) =>
+      ({ name }): Problem => [
+        'warn',
+        'pending',
         html`<a href="${domainPath(account, project.name, name)}">${name}</a> is not verified and serves nothing yet.`,
+      ],
     ),
   ]
+  return problems.filter((problem) => problem !== undefined && problem !== false)
 }
 
 /** After a rollback, new deployments wait for a promote. */
@@ -147,9 +160,9 @@ async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy
   return html`${by}${pausedAt !== undefined && html` ${relativeTime(pausedAt, ctx.now)}`}. Visitors see a "paused" page.`
 }
 
-function attention(sentences: readonly Html[]): Html | undefined {
-  if (sentences.length === 0) return undefined
-  return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${sentences.length}</span></header><ul class="rows">${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul></section>`
+function attention(problems: readonly Problem[]): Html | undefined {
+  if (problems.length === 0) return undefined
+  return html`<section class="card"><header><h2>Needs attention</h2><span class="count">${problems.length}</span></header><ul class="rows problems">${problems.map(([mood, shape, sentence]) => html`<li class="row one">${glyph(mood, shape)}<div class="grow">${sentence}</div></li>`)}</ul></section>`
 }
 
 /** Whether the user can put another deployment live. */
@@ -166,15 +179,15 @@ function projectActions(ctx: ConsoleCtx, account: OwnAccount, project: Project):
       target === 'production' && readySubstate === 'PROMOTED' && live && createdAt < live.createdAt,
   )
   const host = live?.alias[0] ?? live?.url
-  return html`${host && html`<a class="btn" href="${siteAddress(ctx, host)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${
-    before &&
-    canMove(account, project) &&
-    html`<a class="btn" href="${deploymentPath(account, name, before.id, 'rollback')}">${icon('undo-2')}Roll back…</a>`
-  }${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}`
+  const rollsBack = before && canMove(account, project)
+  return html`${rollsBack && html`<a class="btn" href="${deploymentPath(account, name, before.id, 'rollback')}">${icon('undo-2')}Roll back…</a>`}${host && html`<a class="btn${!project.paused && ' primary'}" href="${siteAddress(ctx, host)}" rel="noreferrer">Visit${icon('arrow-up-right')}</a>`}${
+    canInAccount(account, 'project:write') && pauseForm(ctx, account, project)
+  }`
 }
 
-function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
-  if (!paused) return html`<a class="btn" href="${projectPath(account, name, 'pause')}">${icon('pause')}Pause…</a>`
+function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { id, name, paused }: Project): Html {
+  if (!paused)
+    return actionMenu(id, name, html`<a href="${projectPath(account, name, 'pause')}">${icon('pause')}Pause…</a>`)
   return html`<form method="post" action="${projectPath(account, name, 'unpause')}">${csrfFields(ctx)}
 <button class="btn primary">${icon('play')}Resume</button></form>`
 }
@@ -188,9 +201,8 @@ function production(ctx: ConsoleCtx, account: OwnAccount, { name, paused, target
 <ul class="lines${paused && ' loose'}">${hosts.map((host) => html`<li><a class="any" href="${siteAddress(ctx, host)}" rel="noreferrer">${host}</a></li>`)}</ul></div>`
 }
 
-function latestRows(account: OwnAccount, project: Project, now: number): Html {
+function latestRows(ctx: ConsoleCtx, account: OwnAccount, project: Project): Html {
   const { name, latestDeployments } = project
-  const rows = latestDeployments.map(({ readyAt, ...rest }) => ({ ...rest, ...(readyAt && { ready: readyAt }) }))
-  return html`<div class="head"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
-${deploymentRows(account, project, rows, now)}`
+  return html`<div class="head"><h2>Latest deployments</h2><a class="btn quiet small" href="${projectPath(account, name, 'deployments')}">All deployments${icon('arrow-right')}</a></div>
+${deploymentRows(ctx, account, project, latestDeployments.map(rowOf))}`
 }

@@ -1,5 +1,6 @@
 import { notifyFactorAdded } from '../../accounts/second-factor/second-factor.ts'
 import { endOtherSessions } from '../../accounts/sign-in/sessions.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
 import { html } from '../../platform/pages/html.ts'
 import type { UserPageCtx, View } from '../../platform/pages/screen.ts'
 import { copyButton } from '../controls.ts'
@@ -28,6 +29,6 @@ export function recoveryPage(ctx: UserPageCtx, codes: readonly string[]): Promis
       (code) => html`<li><code>${code}</code></li>
 `,
     )}</ul>${copyButton('recovery codes')}</div>
-<p class="line"><a class="btn primary" href="${FACTORS}">I've saved them</a></p></section>`,
+<p class="line"><a class="btn primary" href="${FACTORS}">I've saved them</a><a class="btn" href="data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}" download="berth-recovery-codes.txt">${icon('download')}Download</a></p></section>`,
   })
 }

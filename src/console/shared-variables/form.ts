@@ -1,4 +1,5 @@
 /** Adding, changing and deleting a shared variable. docs/shared-variables.md. */
+import { icon } from '../../platform/pages/face/icons.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -138,7 +139,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
   return accountPage(ctx, account, 'variables', {
     title: key,
     within: [],
-    body: html`<div class="head"><h1><code>${key}</code></h1>${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a>`}</div>
+    body: html`<div class="head"><h1><code>${key}</code></h1>${canReadVariable(account, variable) && html`<a class="btn quiet" href="${path}">${icon('eye')}Reveal value</a>`}</div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(

@@ -1,26 +1,34 @@
 import type { Static } from 'typebox'
 import type { ActivityList } from '../../accounts/accounts/activity.ts'
+import type { MemberList } from '../../accounts/members/schema.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
+import { avatar } from '../../platform/pages/face/initials.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { filterForm, paginationLinks } from '../controls.ts'
-import { dataTable } from '../fields.ts'
+import { type Choice, dataTable, select } from '../fields.ts'
 import { accountPage, accountPath, findAccountOfPath } from '../frame.ts'
-import { auditMessage } from '../names/audit-messages.ts'
+import { auditChoices, auditMessage } from '../names/audit-messages.ts'
 import { type AuditTarget, findAuditTargets, targetLink, targetPathIn } from '../names/audit-targets.ts'
-import { relativeTime } from '../time.ts'
+import { PERIOD_FIELDS, periodFields, periodOf } from '../operator/audit-export.ts'
+import { relativeAndExactTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/activity'
 const PAGE = 50
 /** Most pages of 100 entries in a file. docs/accounts.md: Activity. */
 const FILE_PAGES = 20
+/** Members that the filter names. */
+const MAX_MEMBERS = 100
 const Filter = Type.Object({
   until: Type.Optional(Type.String({ maxLength: 20 })),
   actorId: Type.Optional(Type.String({ maxLength: 64 })),
   type: Type.Optional(Type.String({ maxLength: 64 })),
+  ...PERIOD_FIELDS,
 })
-type Input = ScreenInput<Static<typeof Filter>>
+type Filter = Static<typeof Filter>
+type Input = ScreenInput<Filter>
 type Subjects = ReadonlyMap<string, AuditTarget>
 type Entry = ActivityList['entries'][number]
 
@@ -30,7 +38,7 @@ export const activityScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleActivity',
     query: Filter,
-    calls: ['getActivity'],
+    calls: ['getActivity', 'getTeamMembers'],
     run: showActivity,
   }),
   consoleScreen({
@@ -45,33 +53,59 @@ export const activityScreens: readonly Screen[] = [
 
 async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const account = await findAccountOfPath(ctx, params)
-  const { until, ...filter } = filterOf(query)
   const { entries, pagination } = await ctx.callRoute<ActivityList>('getActivity', {
     account,
-    query: { ...filter, until, limit: String(PAGE) },
+    query: { ...requestOf(query), limit: String(PAGE) },
   })
   const path = accountPath(account, 'activity')
-  const pairs = Object.entries(filter).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const pairs = Object.entries({ ...query, until: undefined }).filter((pair): pair is [string, string] =>
+    Boolean(pair[1]),
+  )
   const search = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
   return accountPage(ctx, account, 'activity', {
     title: 'Activity',
-    body: html`<div class="head"><h1>Activity</h1><a class="btn" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
-${filters(path, query, entries)}
+    body: html`<div class="head"><h1>Activity</h1><a class="btn" href="${path}/export${search}" data-turbo="false">${icon('download')}Export as CSV</a></div>
+${filters(path, query, await actorChoices(ctx, account, entries, query.actorId))}
 ${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
-${paginationLinks(path, { ...filter, until }, pagination.next)}`,
+${paginationLinks(path, query, pagination.next)}`,
   })
 }
 
-function filterOf({ until, actorId, type }: Static<typeof Filter>) {
-  return { until, actorId: actorId?.trim() || undefined, type: type?.trim() || undefined }
+/** The entries before `until` of a page, and of the chosen days. */
+function requestOf({ until, actorId, type, ...days }: Filter) {
+  const { since, until: end } = periodOf(days)
+  return { actorId: actorId?.trim() || undefined, type: type?.trim() || undefined, since, until: until ?? end }
 }
 
-function filters(path: string, { actorId, type }: Static<typeof Filter>, entries: readonly Entry[]): Html {
-  const types = [...new Set(entries.map((entry) => entry.type))].sort()
-  const people = [...new Map(entries.map(({ actor }) => [actor.id, actor.name ?? actor.id])).entries()]
-  const fields = html`<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="Who: usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
-<div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="What: createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>`
-  return filterForm(path, [actorId, type].some(Boolean), fields)
+/** Members, and who else is in the entries: integrations, and users who left. */
+async function actorChoices(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  entries: readonly Entry[],
+  chosen: string | undefined,
+): Promise<Choice[]> {
+  const { members } =
+    account.kind === 'team'
+      ? await ctx.callRoute<Static<typeof MemberList>>('getTeamMembers', {
+          account,
+          params: { idOrSlug: account.id },
+          query: { limit: String(MAX_MEMBERS) },
+        })
+      : { members: [] }
+  const listed = new Map([
+    ...(chosen ? [[chosen, chosen] as const] : []),
+    ...entries.map(({ actor }) => [actor.id, actor.name ?? actor.id] as const),
+    ...members.filter(({ confirmed }) => confirmed).map(({ uid, name, username }) => [uid, name ?? username] as const),
+  ])
+  return [['', 'Anyone'], ...[...listed].toSorted(([, name], [, next]) => name.localeCompare(next))]
+}
+
+function filters(path: string, query: Filter, actors: readonly Choice[]): Html {
+  const { actorId, type, from, to } = query
+  const fields = html`<div>${select('actorId', 'Who', actors, { value: actorId ?? '' })}</div>
+<div>${select('type', 'What', auditChoices(type), { value: type ?? '' })}</div>
+${periodFields(query)}`
+  return filterForm(path, [actorId, type, from, to].some(Boolean), fields)
 }
 
 function nothing(hasOlder: boolean): Html {
@@ -98,8 +132,8 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
         subjectId,
         fields,
         at,
-      }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="badge">Integration</span>`}</td>
-<td>${auditMessage(type, subjectId === null ? undefined : targetLink(subjectId, subjects, targetPathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${relativeTime(at, now)}</td></tr>`,
+      }) => html`<tr><td><span class="line tight one">${avatar(actor.name ?? actor.kind)}${actor.kind === 'user' || actor.kind === 'integration' ? html`<a class="link-soft medium" href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html`<span class="badge">Integration</span>`}</span></td>
+<td>${auditMessage(type, subjectId === null ? undefined : targetLink(subjectId, subjects, targetPathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${relativeAndExactTime(at, now)}</td></tr>`,
     ),
   )
 }
@@ -108,7 +142,7 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
 async function exportActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const account = await findAccountOfPath(ctx, params)
   const lines = [['at', 'actorKind', 'actorId', 'actorName', 'type', 'subjectId', 'fields']]
-  let { until, ...filter } = filterOf(query)
+  let { until, ...filter } = requestOf(query)
   for (let page = 0; page < FILE_PAGES; page++) {
     const { entries, pagination } = await ctx.callRoute<ActivityList>('getActivity', {
       account,

@@ -1,5 +1,7 @@
 import type { Static } from 'typebox'
 import type { MemberList } from '../../accounts/members/schema.ts'
+import { icon } from '../../platform/pages/face/icons.ts'
+import { avatar } from '../../platform/pages/face/initials.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
@@ -14,7 +16,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, confirmedButton, dangerCard, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
-import { dataTable } from '../fields.ts'
+import { dataTable, pick } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
 import { newUserPath } from '../names/new-user.ts'
@@ -115,7 +117,7 @@ async function showMembers(
   const invited = members.filter(({ confirmed }) => !confirmed)
   return accountPage(ctx, account, 'members', {
     title: 'Members',
-    body: html`<div class="head"><h1>Members</h1>${isOwner && html`<a class="btn primary" href="${path}/invite">Invite member</a>`}</div>
+    body: html`<div class="head"><h1>Members</h1>${isOwner && html`<a class="btn primary" href="${path}/invite">${icon('plus')}Invite member</a>`}</div>
 ${formErrorNotice(error)}
 ${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">No members match.</p>` : table(ctx, account, present, isOwner)}
@@ -145,7 +147,11 @@ function row(ctx: ConsoleCtx, account: OwnAccount, member: Member, isOwner: bool
   const path = accountPath(account, `members/${encodeURIComponent(member.uid)}`)
   const called = member.username || member.email
   const self = member.uid === ctx.user.userId
-  return html`<tr><td>${member.name ?? (member.username || html`<span class="soft">No account yet</span>${ctx.user.isOperator && html`<br><a href="${newUserPath(member.email)}">Create the account</a>`}`)}${member.name && html`<br><span class="soft small">${member.username}</span>`}${self && html` <span class="badge">You</span>`}</td>
+  const shown = member.name ?? member.username
+  const who = shown
+    ? html`${shown}${self && html` <span class="badge">You</span>`}${member.name && html`<br><span class="soft small">${member.username}</span>`}`
+    : html`<span class="soft">No account yet</span>${ctx.user.isOperator && html`<br><a href="${newUserPath(member.email)}">Create the account</a>`}`
+  return html`<tr><td><div class="line one">${avatar(shown || member.email, 'm')}<div>${who}</div></div></td>
 <td class="long">${member.email}</td><td>${isOwner ? roleForm(ctx, path, member, called) : sentenceCase(member.role)}</td>${member.secondFactor !== undefined && html`<td>${secondFactorState(member.secondFactor)}</td>`}<td>${relativeTime(member.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, member.confirmed, called, account.slug)}</td>`}</tr>`
 }
@@ -161,7 +167,7 @@ function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: strin
 }
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
-  return html`<form class="row" method="post" action="${path}/role">${csrfFields(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
-    (level) => html`<option value="${level}"${level === role && html` selected`}>${sentenceCase(level)}</option>`,
-  )}</select><button class="btn small" aria-label="Change role of ${called}">Change role</button></form>`
+  return html`<form class="row" method="post" action="${path}/role">${csrfFields(ctx)}${pick(
+    html`<select name="role" aria-label="Role of ${called}">${ROLES.map((level) => html`<option value="${level}"${level === role && html` selected`}>${sentenceCase(level)}</option>`)}</select>`,
+  )}<button class="btn small" aria-label="Change role of ${called}">Change role</button></form>`
 }

@@ -12,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
-import { copyable, dataTable } from '../fields.ts'
+import { copyable, dataTable, pick } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath, unlessGone } from '../frame.ts'
 import { relativeTime } from '../time.ts'
@@ -48,9 +48,7 @@ export const deliveryScreens: readonly Screen[] = [
 /** Renders the status filter of a delivery table. `path`: of the page. */
 export function statusForm(path: string, chosen: string | undefined): Html {
   return html`<form class="tools" action="${path}"><label class="bare" for="shown-status">Show</label>
-<select id="shown-status" name="status"><option value="">All deliveries</option>${Object.entries(DELIVERY_STATES).map(
-    ([state, [, word]]) => html`<option value="${state}"${state === chosen && html` selected`}>${word}</option>`,
-  )}</select><button class="btn">Show</button></form>`
+${pick(html`<select id="shown-status" name="status"><option value="">All deliveries</option>${Object.entries(DELIVERY_STATES).map(([state, [, word]]) => html`<option value="${state}"${state === chosen && html` selected`}>${word}</option>`)}</select>`)}<button class="btn">Show</button></form>`
 }
 
 /** `isNarrowed`: only some of the deliveries were read, by status or by age. */

@@ -8,6 +8,7 @@ import { environmentOf } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
 import { newId } from '../../platform/base/ids.ts'
+import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { canonicalUrl, readMeta, readOrigin } from '../serving/validate.ts'
@@ -34,7 +35,7 @@ async function ownedProject(ctx: OperatorCtx, projectId: string): Promise<Owned>
 
 /**
  * Registers a deployment. One that is READY gets its domains (`assignReadyDeployment`). Refuses: bad_request 400 (`url`,
- * `upstream`, `meta`, `customEnvironmentId`), deployment_url_taken 409 (by the unique index, or by a verified domain).
+ * `upstream`, `meta`, `customEnvironmentId`, `errorMessage`), deployment_url_taken 409 (by the unique index, or by a verified domain).
  */
 export async function createDeployment(
   ctx: OperatorCtx,
@@ -50,9 +51,16 @@ export async function createDeployment(
     custom_environment_id: readEnvironment(project, body),
     meta_json: readMeta(body.meta ?? {}),
     upstream: readOrigin(body.upstream ?? null),
+    error_message: readErrorMessage(body.errorMessage, body.readyState),
     ...momentsOf(body.readyState, ctx.now),
   })
   return showToOperator(row)
+}
+
+function readErrorMessage(message: string | undefined, state: ReadyState): string | null {
+  if (message === undefined) return null
+  if (state === 'ERROR' || state === 'CANCELED') return message
+  return refuse('bad_request', 'Invalid request: `errorMessage` is for a `readyState` of ERROR or CANCELED.')
 }
 
 function readEnvironment(
@@ -81,7 +89,7 @@ export async function findAnyDeployment(
   return { deployment, ...(await ownedProject(ctx, deployment.project_id)) }
 }
 
-/** Changes the state or upstream of a deployment. Final states stay. Refuses: deployment_ended 409, bad_request 400 (`upstream`). */
+/** Changes the state or upstream of a deployment. Final states stay. Refuses: deployment_ended 409, bad_request 400 (`upstream`, `errorMessage`). */
 export async function updateDeployment(
   ctx: OperatorCtx,
   { project, owner, deployment }: Owned & { deployment: Row<'deployment'> },
@@ -97,6 +105,7 @@ export async function updateDeployment(
     .set({
       ready_state: readyState,
       upstream: body.upstream === undefined ? deployment.upstream : readOrigin(body.upstream),
+      error_message: readErrorMessage(body.errorMessage, readyState) ?? deployment.error_message,
       ...(changes && momentsOf(readyState, ctx.now)),
     })
     .where('id', '=', deployment.id)

@@ -31,7 +31,7 @@ type New = Pick<
   Partial<
     Pick<
       Row<'deployment'>,
-      'upstream' | 'output_id' | 'source_id' | 'env_id' | 'building_at' | 'ready_at' | 'failed_at'
+      'upstream' | 'output_id' | 'source_id' | 'env_id' | 'building_at' | 'ready_at' | 'failed_at' | 'error_message'
     >
   >
 

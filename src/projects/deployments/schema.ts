@@ -13,6 +13,10 @@ const Upstream = Nullable(
   Type.String({ maxLength: 500, description: 'where the edge sends its visitors: an http or https origin' }),
 )
 
+const ErrorMessage = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 2000, description: 'why it failed or was canceled, for the pages about it' }),
+)
+
 export const NewDeployment = Type.Object({
   url: Type.String({ maxLength: 253, description: 'its own host name, such as web-abc123.apps.example.com' }),
   target: Type.Optional(Nullable(OneOf('production', 'preview'))),
@@ -23,12 +27,14 @@ export const NewDeployment = Type.Object({
   ),
   meta: Type.Optional(Meta),
   upstream: Type.Optional(Upstream),
+  errorMessage: ErrorMessage,
 })
 export type NewDeployment = Static<typeof NewDeployment>
 
 export const PatchDeployment = Type.Object({
   readyState: Type.Optional(ReadyState),
   upstream: Type.Optional(Upstream),
+  errorMessage: ErrorMessage,
 })
 export type PatchDeployment = Static<typeof PatchDeployment>
 

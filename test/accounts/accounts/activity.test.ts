@@ -45,6 +45,11 @@ onBothEngines(
     assert.deepEqual(page.body.entries, [all.body.entries[0]])
     const next = await team('GET', `/v1/activity?limit=1&until=${page.body.pagination.next}`)
     assert.deepEqual(next.body.entries, [all.body.entries[1]])
+    const { at } = all.body.entries[0]!
+    const latest = await team('GET', `/v1/activity?limit=100&since=${at}`)
+    assert.deepEqual(latest.body.entries[0], all.body.entries[0])
+    assert.ok(latest.body.entries.every((entry) => entry.at >= at))
+    assert.deepEqual((await team('GET', `/v1/activity?limit=100&since=${at + 1}`)).body.entries, [])
   },
 )
 

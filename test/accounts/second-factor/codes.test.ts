@@ -138,6 +138,8 @@ onBothEngines('a recovery code counts once, also of five at once, however it is 
   const renewed = recoveryCodesIn(page)
   assert.match(page.text, /<\/ul><button type="button"[^>]* data-copy aria-label="Copy the recovery codes"/)
   assert.equal(renewed.length, 10)
+  const [, file = ''] = /href="data:text\/plain;charset=utf-8,([^"]*)" download="/.exec(page.text) ?? []
+  assert.deepEqual(decodeURIComponent(file).trim().split('\n'), renewed)
   assert.equal(await tryCode(world, third), 403)
   assert.equal(await tryCode(world, renewed[0]!), 303)
 })

@@ -65,9 +65,19 @@ onBothEngines('names are found for the requested ids, and for no other account',
     const meta = { githubCommitMessage: `Change ${at}` }
     deployments.push(await seedDeployment(world, project, { url: `d${at}.host.test`, readyState: 'READY', meta }))
   }
-  const ids = [...variables, ...shared, ...deployments, 'web-0', 'web-1', null]
+  const endpoints: string[] = []
+  for (const [at, id] of teams.entries()) {
+    const hook = { url: `https://hooks-${at}.example.com/secret`, events: ['project.created'] }
+    const drain = { name: `drain ${at}`, url: 'https://logs.example.com', deliveryFormat: 'json', sources: ['build'] }
+    endpoints.push((await world.call('POST', `/v1/webhooks?teamId=${id}`, hook)).body.id)
+    endpoints.push((await world.call('POST', `/v1/log-drains?teamId=${id}`, drain)).body.id)
+  }
+  const ids = [...variables, ...shared, ...deployments, ...endpoints, 'web-0', 'web-1', null]
   const told = await findAuditTargets(ctx, account as OwnAccount, ids)
-  assert.deepEqual([...told.keys()].sort(), ['team', variables[0]!, shared[0]!, deployments[0]!, 'web-0'].sort())
+  const own = ['team', variables[0]!, shared[0]!, deployments[0]!, ...endpoints.slice(0, 2), 'web-0']
+  assert.deepEqual([...told.keys()].sort(), own.sort())
+  assert.deepEqual(told.get(endpoints[0]!), { kind: 'webhook', name: 'hooks-0.example.com' }, 'no path')
+  assert.deepEqual(told.get(endpoints[1]!), { kind: 'log drain', name: 'drain 0' })
   assert.deepEqual(told.get(variables[0]!), { kind: 'variable', name: 'KEY_0', project: 'web-0' })
   assert.deepEqual(told.get(deployments[0]!), { kind: 'deployment', name: 'Change 0', project: 'web-0' })
   assert.deepEqual(told.get(shared[0]!), { kind: 'shared variable', name: 'SHARED_0' })
@@ -82,6 +92,8 @@ test('a name links to the page of its target, and to none where the account has 
     [team, 'installation', 'icfg_1', '/console/t/acme/integrations/icfg_1'],
     [team, 'shared variable', 'env_1', '/console/t/acme/variables?search=x'],
     [team, 'integration', 'oac_1', '/console/t/acme/apps/oac_1'],
+    [team, 'webhook', 'hook_1', '/console/t/acme/webhooks/hook_1'],
+    [team, 'log drain', 'ld_1', '/console/t/acme/drains/ld_1'],
     [team, 'team', 'team_2', undefined],
     [team, 'person', 'user_1', '/console/t/acme/members?search=x'],
     [own, 'person', 'user_1', undefined],

@@ -217,7 +217,7 @@ onBothEngines('a failed delivery is found and resent, and the overview shows it'
   const list = await client.get(`${ROOT}/deliveries?status=failed`)
   const ids = [...list.text.matchAll(/deliveries\/(dlv_\w+)\/replay/g)].map(([, id]) => id)
   assert.equal(ids.length, 3)
-  const [, filters] = /<nav aria-label="Status">(.*?)<\/nav>/.exec(list.text)!
+  const [, filters] = /<nav class="seg" aria-label="Status">(.*?)<\/nav>/.exec(list.text)!
   const links = [...filters!.matchAll(/href="([^"]*)"( aria-current="page")?>([^<]*)</g)]
   const states = Object.entries(DELIVERY_STATES).map(([status, [, word]]) => [`?status=${status}`, word])
   assert.deepEqual(
@@ -307,7 +307,7 @@ onBothEngines(
     const checks = `${ROOT}/health/checks`
     const overview = (await client.get(ROOT)).text
     assert.ok(overview.includes(`<turbo-frame id="health-open" src="${checks}">`), overview)
-    assert.ok(overview.includes(`<a href="${ROOT}/health">All checks</a>`))
+    assert.match(overview, new RegExp(`<a class="btn quiet small" href="${ROOT}/health">All checks<svg`))
     assert.ok(overview.indexOf('health-open') < overview.indexOf('Retained history'), 'what is wrong comes first')
     const health = (await client.get(`${ROOT}/health`)).text
     const link = `<a class="btn primary" href="${checks}">Run checks</a>`

@@ -8,6 +8,7 @@ import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 const PATH = '/console/t/admin/projects/web/deployments'
+const META = { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' }
 
 onBothEngines(
   'a deployment is promoted and rolled back, and the page follows until it is done',
@@ -17,7 +18,7 @@ onBothEngines(
     const none = (await client.get(PATH)).text
     assert.match(none, /No deployments yet/)
     assert.match(none, /<pre>vercel link --yes --project web<\/pre>/)
-    const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
+    const first = await web.deploy({ meta: { ...META, log: 'https://ci.example.com/7', other: 'javascript://x' } })
     const second = await web.deploy()
     const list = (await client.get(PATH)).text
     assert.match(list, />Mend &lt;it&gt;<\/a>[\s\S]*?<span>main<\/span>/)
@@ -30,6 +31,11 @@ onBothEngines(
 
     const page = await client.get(`${PATH}/${first}`)
     assert.match(page.text, /<td[^>]*><code>githubCommitMessage<\/code><\/td><td[^>]*>Mend &lt;it&gt;<\/td>/)
+    assert.match(
+      page.text,
+      /<td[^>]*><a href="https:\/\/ci\.example\.com\/7"[^>]*>https:\/\/ci\.example\.com\/7<\/a><\/td>/,
+    )
+    assert.match(page.text, /<td[^>]*>javascript:\/\/x<\/td>/)
     assert.match(page.text, /Roll back…/)
     const live = await client.get(`${PATH}/${second}`)
     assert.doesNotMatch(live.text, /Promote…|Roll back…/)
@@ -161,10 +167,7 @@ onBothEngines(
     assert.doesNotMatch(branch, /d1\.host\.test/)
     assert.match((await client.get(`${PATH}?branch=nobody`)).text, /No deployments match these filters/)
     assert.equal((await client.get(`${PATH}?state=nonsense`)).status, 400)
-    assert.match(
-      (await client.get('/console/t/admin/projects/web')).text,
-      /newest production deployment <span class="state bad"><svg.*?<\/svg>failed/,
-    )
+    assert.match((await client.get('/console/t/admin/projects/web')).text, /newest production deployment failed/)
   },
   SETTINGS,
 )
@@ -275,6 +278,31 @@ onBothEngines(
     await web.deploy()
     await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
     assert.match(await overview(), /The newest production deployment is not live[\s\S]*Promote it to put it live/)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'the list begins with the live deployment, and each row has a menu of what can be done to it',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
+    const before = await web.deploy()
+    const live = await web.deploy()
+    const failed = await web.deploy({ target: 'preview', readyState: 'ERROR' })
+    const { text } = await client.get(PATH)
+    const rows = [...text.matchAll(/<h2>([^<]+)<\/h2>|id="menu:(dpl_\w+)"/g)].map(([, title, id]) => title ?? id)
+    assert.deepEqual(rows, ['In production', live, 'All deployments', failed, before])
+    const menuOf = (id: string) => {
+      const [menu = assert.fail(id)] = new RegExp(`id="menu:${id}"[\\s\\S]*?</details>`).exec(text) ?? []
+      return [...menu.matchAll(/([^<>]+)<\/a>/g)].map(([, words]) => words)
+    }
+    assert.deepEqual(menuOf(live), ['Visit', 'Remove…'])
+    assert.deepEqual(menuOf(before), ['Visit', 'Roll back…', 'Promote…', 'Remove…'])
+    assert.deepEqual(menuOf(failed), ['Remove…'])
+    const narrowed = (await client.get(`${PATH}?target=production`)).text
+    assert.doesNotMatch(narrowed, /In production/)
+    assert.match(narrowed, new RegExp(`id="menu:${live}"`))
   },
   SETTINGS,
 )

@@ -32,9 +32,7 @@ onBothEngines(
     assert.ok(!(await web.read()).latestDeployments.some(({ id }: { id: string }) => id === failed))
     assert.match(
       behind.overview,
-      new RegExp(
-        `newest production deployment <span class="state bad"><svg.*?</svg>failed</span>: <a href="[^"]*/${failed}">`,
-      ),
+      new RegExp(`<svg class="st bad"[^\\n]*newest production deployment failed: <a href="[^"]*/${failed}">`),
     )
     assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
     assert.match(behind.overview, /state good"><svg.*?<\/svg>Live \(earlier deployment\)</)
@@ -46,9 +44,16 @@ onBothEngines(
       { id: failed },
     )
     assert.match((await see()).overview, /<\/a>\. <span class="soft any">No &lt;next&gt; x{190}…<\/span>/)
+    const list = (await client.get('/console/t/admin')).text
+    assert.match(list, /<span class="cut small soft">No &lt;next&gt; x+…<\/span>/)
+    assert.match(list, /aria-label="Of the last 5 deployments 0 failed"/)
+    const page = async (id: string) => (await client.get(`/console/t/admin/projects/web/deployments/${id}`)).text
+    assert.match(await page(failed), /<h2 id="why">Build failed<\/h2>\n<p>No &lt;next&gt; x{300}<\/p>/)
+    const silent = await web.deploy({ readyState: 'ERROR' })
+    assert.match(await page(silent), /<p>The build system reported no reason\.<\/p>[\s\S]*What was live stays live/)
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
-    assert.match(next.overview, /newest production deployment <span class="state bad"><svg.*?<\/svg>was canceled/)
+    assert.match(next.overview, /newest production deployment was canceled/)
     assert.deepEqual(next.card, { [canceled]: 'Production deployment was canceled' })
     await web.deploy()
     const good = await see()
@@ -76,7 +81,7 @@ onBothEngines(
     assert.deepEqual(await card(), { [next]: 'Preview deployment of branch next failed' })
     assert.match(
       (await client.get('/console/t/admin/projects/web')).text,
-      /newest preview deployment of branch next <span class="state bad"><svg.*?<\/svg>failed<\/span>: [^\n]*d1\.host\.test<\/a>\.<\/li>/,
+      /newest preview deployment of branch next failed: [^\n]*d1\.host\.test<\/a>\.<\/div><\/li>/,
     )
     const staging = await preview('ERROR', { customEnvironmentId: 'staging' })
     const alone = await preview('ERROR')
@@ -87,7 +92,7 @@ onBothEngines(
     assert.deepEqual(await card(), { [production]: 'Production deployment failed' })
     const overview = (await client.get('/console/t/admin/projects/web')).text
     assert.deepEqual(
-      [production, alone, staging].map((id) => new RegExp(`failed</span>: <a href="[^"]*/${id}"`).test(overview)),
+      [production, alone, staging].map((id) => new RegExp(`failed: <a href="[^"]*/${id}"`).test(overview)),
       [true, true, true],
     )
   },

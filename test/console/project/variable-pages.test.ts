@@ -129,7 +129,7 @@ onBothEngines('the list says who changed a variable, and each row has its action
     [
       ...rowOf(text, key)
         .split('<details')[1]!
-        .matchAll(/<a[^>]* href="([^"]+)"[^>]*>([^<]+)/g),
+        .matchAll(/<a[^>]* href="([^"]+)"[^>]*><svg.*?<\/svg>([^<]+)/g),
     ].map(([, to, words]) => [words, to!.slice(path.length)])
 
   const { text } = await (await openSignedInClient(world)).get(path)
@@ -142,7 +142,10 @@ onBothEngines('the list says who changed a variable, and each row has its action
     ['History', `/${live}/history`],
     ['Delete…', `/${live}/edit#delete`],
   ])
-  assert.match(rowOf(text, 'LIVE'), new RegExp(`<turbo-frame id="value-${live}" data-opens><a href="${path}/${live}"`))
+  assert.match(
+    rowOf(text, 'LIVE'),
+    new RegExp(`<turbo-frame id="value-${live}" data-opens><a class="btn[^"]*" href="${path}/${live}"`),
+  )
   assert.deepEqual(
     actionsOf(text, 'HIDDEN').map(([words]) => words),
     ['Edit', 'History', 'Delete…'],

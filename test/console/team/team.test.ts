@@ -40,7 +40,7 @@ onBothEngines('a user creates a team, invites another user, changes their role, 
   await other.get(pathOf(link!))
   assert.equal((await other.post(pathOf(link!), { answer: 'accept' })).status, 200)
   const activity = mainOf((await client.get('/console/t/crew/activity')).text)
-  assert.match(activity, />guest<\/a><\/td>\s*<td[^>]*>accepted an invitation and joined the team [^\n]*crew/)
+  assert.match(activity, />guest<\/a><\/span><\/td>\s*<td[^>]*>accepted an invitation and joined the team [^\n]*crew/)
   const seen = await other.get(path)
   assert.equal(seen.status, 200)
   assert.doesNotMatch(seen.text, /Invite member|Change the role/)
@@ -150,8 +150,18 @@ onBothEngines(
     assert.match(shown.text, /href="\/console\/t\/team\/projects\/web" title="prj_\w+">web</, 'on what, by name')
     assert.doesNotMatch(shown.text, /a value of mine/)
     assert.equal(shown.text.match(/>createProject</g)?.length, 1, 'of this account alone')
-    assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, /added variables/)
+    assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, />createProjectEnv</)
     assert.match((await client.get(`${path}?actorId=usr_nobody`)).text, /No activity yet/)
+    assert.match(
+      shown.text,
+      new RegExp(`<option value="${world.credentials.userId}">Admin</option>`),
+      'a member by name',
+    )
+    assert.match(shown.text, /<option value="createProject">created the project …<\/option>/)
+    const today = new Date(world.deps.clock.now()).toISOString().slice(0, 10)
+    assert.match((await client.get(`${path}?from=${today}&to=${today}`)).text, />createProjectEnv</)
+    assert.match((await client.get(`${path}?to=2000-01-01`)).text, /No activity yet/)
+    assert.equal((await client.get(`${path}/export?to=2000-01-01`)).text.trim().split('\r\n').length, 1)
     const file = await client.get(`${path}/export?type=createProjectEnv`)
     assert.match(String(file.headers['content-disposition']), /attachment; filename="activity-team.csv"/)
     assert.match(String(file.headers['content-type']), /^text\/csv/)

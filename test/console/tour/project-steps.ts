@@ -140,6 +140,7 @@ export const projectSteps: Steps = {
     }
     assert.equal((await visit()).status, 200)
     await tour.go(WEB)
+    await tour.page.locator('.head .menu > summary').click()
     await tour.follow('Pause…')
     await tour.look('pause')
     await tour.press('Pause project')

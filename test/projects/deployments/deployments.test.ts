@@ -335,3 +335,23 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines(
+  'a build system says why a deployment failed, with its end or after it',
+  async (world) => {
+    const web = await seedWebProject(world)
+    const messageOf = async (id: string) => (await world.call('GET', `/v13/deployments/${id}`)).body.errorMessage
+    const id = await web.deploy({ readyState: 'BUILDING' })
+    assertRefused(await web.patch(id, { errorMessage: 'No space left' }), 400, 'bad_request')
+    assertRefused(await web.patch(id, { readyState: 'READY', errorMessage: 'No space left' }), 400, 'bad_request')
+    assert.equal((await web.patch(id, { readyState: 'ERROR', errorMessage: 'No space left' })).status, 200)
+    assert.equal(await messageOf(id), 'No space left')
+    assert.equal((await web.patch(id, { readyState: 'ERROR' })).status, 200)
+    assert.equal(await messageOf(id), 'No space left', 'it stays')
+    assert.equal((await web.patch(id, { errorMessage: 'No space left on /srv' })).status, 200)
+    assert.equal(await messageOf(id), 'No space left on /srv')
+    const canceled = await web.deploy({ readyState: 'CANCELED', errorMessage: 'A newer push' })
+    assert.equal(await messageOf(canceled), 'A newer push')
+  },
+  SETTINGS,
+)

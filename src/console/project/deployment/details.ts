@@ -36,7 +36,7 @@ ${ran !== undefined && html`<dt>Build</dt><dd>${duration(ran)}</dd>`}
 ${deployment.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(deployment.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl>
-<p class="line"><a class="btn" href="${to('files')}">${icon('folder')}Output</a><a class="btn" href="${to('export')}" data-turbo="false">${icon('download')}Inspect as JSON</a>${removes && html`<a class="btn" href="${to('remove')}">${icon('trash-2')}Remove…</a>`}</p></section>`
+<p class="line"><a class="btn" href="${to('files')}">${icon('folder')}Output</a><a class="btn" href="${to('export')}" data-turbo="false">${icon('download')}Inspect as JSON</a>${removes && html`<a class="btn bad" href="${to('remove')}">${icon('trash-2')}Remove…</a>`}</p></section>`
 }
 
 /** Describes the requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */

@@ -1,13 +1,17 @@
 /** The states of deployments, and their rows in a list. docs/console.md: Project pages. */
 import type { ReadyState } from '../../../platform/db/deployment-tables.ts'
+import { icon } from '../../../platform/pages/face/icons.ts'
 import { type Glyph, type Mood, state } from '../../../platform/pages/face/states.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
+import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
 import type { Project } from '../../../projects/projects/schema.ts'
-import { sentenceCase } from '../../controls.ts'
-import { deploymentPath } from '../../frame.ts'
+import { actionMenu, sentenceCase } from '../../controls.ts'
+import { canInAccount, deploymentPath } from '../../frame.ts'
 import { duration, relativeTime } from '../../time.ts'
 import { commitAuthor, commitRefs, titleOf } from '../commit.ts'
+import { isInTransfer } from '../list.ts'
+import { siteAddress } from './details.ts'
 
 /** What a list, a summary and the deployment itself have in common. */
 type Shown = {
@@ -49,12 +53,45 @@ export function isPassedOver({ lastAliasRequest }: Project, createdAt: number): 
   return lastAliasRequest?.type === 'rollback' && createdAt <= lastAliasRequest.requestedAt
 }
 
-/** Renders deployments by time, each row a link. The live one says so. */
+/** Returns the row of a deployment that its project lists. */
+export function rowOf({ readyAt, ...rest }: Project['latestDeployments'][number]): Shown {
+  return { ...rest, ...(readyAt && { ready: readyAt }) }
+}
+
+/** Returns the ways of a deployment into production that the user may go, and that the routes do not refuse. */
+export function movesOf(account: OwnAccount, project: Project, deployment: Shown): readonly ('rollback' | 'promote')[] {
+  const { readyState, readySubstate, id } = deployment
+  if (readyState !== 'READY' || id === project.targets?.production?.id) return []
+  if (!canInAccount(account, 'project:write', 'deployment:write')) return []
+  if (isInTransfer(project) || project.paused) return []
+  return readySubstate === 'PROMOTED' ? ['rollback', 'promote'] : ['promote']
+}
+
+/** TABLE Words and icons of the ways into production. */
+export const MOVE_LOOKS = { rollback: ['Roll back', 'undo-2'], promote: ['Promote', 'circle-arrow-up'] } as const
+
+function menu(ctx: ConsoleCtx, account: OwnAccount, project: Project, deployment: Shown): Html | undefined {
+  const to = (page: string) => deploymentPath(account, project.name, deployment.id, page)
+  const visits = deployment.readyState === 'READY'
+  const removes = canInAccount(account, 'project:write', 'deployment:write')
+  if (!visits && !removes) return undefined
+  const moves = movesOf(account, project, deployment).map((move) => {
+    const [words, shape] = MOVE_LOOKS[move]
+    return html`<a href="${to(move)}">${icon(shape)}${words}…</a>`
+  })
+  return actionMenu(
+    deployment.id,
+    titleOf(deployment),
+    html`${visits && html`<a href="${siteAddress(ctx, deployment.url)}" rel="noreferrer">${icon('arrow-up-right')}Visit</a>`}${moves}${visits && removes && html`<hr>`}${removes && html`<a class="bad" href="${to('remove')}">${icon('trash-2')}Remove…</a>`}`,
+  )
+}
+
+/** Renders deployments by time, each row a link with a menu. The live one says so. */
 export function deploymentRows(
+  ctx: ConsoleCtx,
   account: OwnAccount,
   project: Project,
   deployments: readonly Shown[],
-  now: number,
 ): Html {
   return html`<ol class="card rows deps">${deployments.map((deployment) => {
     const title = titleOf(deployment)
@@ -62,7 +99,7 @@ export function deploymentRows(
 <div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.id)}">${title}</a>${deployment.id === project.targets?.production?.id && html`<span class="badge good">Current</span>`}</span>
 <span class="line tight">${commitRefs(deployment)}${title !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>
 <span class="dep-env"><span class="badge${deployment.target === 'production' && ' accent'}">${sentenceCase(deployment.target ?? 'preview')}</span></span>
-<span class="dep-who small soft">${commitAuthor(deployment)}${relativeTime(deployment.createdAt, now)}</span></div></li>
+<span class="dep-who small soft">${commitAuthor(deployment)}${relativeTime(deployment.createdAt, ctx.now)}</span>${menu(ctx, account, project, deployment)}</div></li>
 `
   })}</ol>`
 }

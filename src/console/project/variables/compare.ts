@@ -60,7 +60,7 @@ ${
 }
 
 function sidesForm(path: string, choices: readonly Choice[], query: Static<typeof Sides>): Html {
-  return html`<form class="filter card" action="${path}">
+  return html`<form class="tools" action="${path}">
 <div>${select('left', 'First environment', choices, { value: query.left })}</div>
 <div>${select('right', 'Second environment', choices, { value: query.right })}</div>
 <div>${select(

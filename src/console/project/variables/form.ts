@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { icon } from '../../../platform/pages/face/icons.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import {
@@ -146,7 +147,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, error?: F
   return projectPage(ctx, account, project, 'variables', {
     title: variable.key,
     within: [],
-    body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
+    body: html`<div class="head"><h1><code>${variable.key}</code></h1><p class="line">${canReadVariable(account, variable) && html`<a class="btn quiet" href="${path}">${icon('eye')}Reveal value</a>`}<a class="btn quiet" href="${path}/history">${icon('history')}History</a></p></div>
 ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">${cardTitle('Variable', 'Deployments that exist keep the value they have.')}
 ${editFields(ctx, error, (error) => inputs(variable, choices, error))}

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../../platform/schema/builder.ts'
 import { type EnvList, type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
-import { apiCommand, countOf, filterForm, shellCommand, TOKEN_HINT } from '../../controls.ts'
+import { actionMenu, apiCommand, countOf, filterForm, shellCommand, TOKEN_HINT } from '../../controls.ts'
 import { dataTable, select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
 import { canInAccount, findAccountOfPath, projectPage } from '../../frame.ts'
@@ -69,7 +69,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
   return projectPage(ctx, account, project, 'variables', {
     title: 'Variables',
     images: [...logos].join(' '),
-    body: html`<div class="head"><h1>Variables</h1><div class="line"><a href="${path}/shared">Shared variables</a> <a href="${path}/compare">Compare environments</a> ${envs.length > 0 && downloads(account, path, environments)} ${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">Paste a .env file</a> <a class="btn primary" href="${path}/new">Add variable</a>`}</div></div>
+    body: html`<div class="head"><h1>Variables</h1><div class="line"><a class="btn quiet" href="${path}/shared">Shared variables</a><a class="btn quiet" href="${path}/compare">Compare environments</a>${envs.length > 0 && downloads(account, path, environments)}${canInAccount(account, 'env:write') && html`<a class="btn" href="${path}/import">${icon('upload')}Paste a .env file</a><a class="btn primary" href="${path}/new">${icon('plus')}Add variable</a>`}</div></div>
 ${formErrorNotice(error)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, { path, environments, names }) : nothing(ctx, account, project, envs.length === 0)}`,
@@ -103,7 +103,7 @@ function downloads(account: OwnAccount, path: string, environments: CustomEnviro
   const names = [...TARGETS, ...environments.map(({ slug }) => slug)].filter(
     (name) => name !== 'production' || canInAccount(account, 'env:production'),
   )
-  return html`<details class="menu right" name="menu"><summary class="btn">Download .env</summary><div class="pop"><p>Values of</p>
+  return html`<details class="menu right" name="menu"><summary class="btn">${icon('download')}Download .env</summary><div class="pop"><p>Values of</p>
 ${names.map((name) => html`<a href="${path}/export?environment=${encodeURIComponent(name)}" data-turbo="false">${environmentName(name)}</a>`)}</div></details>`
 }
 
@@ -134,14 +134,18 @@ function changedBy({ updatedBy, configurationId, integration }: Listed[number], 
 function menu(account: OwnAccount, variable: Listed[number], path: string): Html {
   const at = `${path}/${variable.id}`
   const canChange = canChangeVariable(account, variable)
-  return html`<details class="menu right" name="menu" id="menu:${variable.id}"><summary class="btn quiet small square" aria-label="Actions for ${variable.key}">${icon('ellipsis')}</summary><div class="pop">${canChange && html`<a href="${at}/edit">Edit</a>`}${canReadVariable(account, variable) && html`<a href="${at}" data-turbo-frame="${valueFrameId(variable.id)}">Reveal</a>`}<a href="${at}/history">History</a>${canChange && html`<hr><a class="bad" href="${at}/edit#delete">Delete…</a>`}</div></details>`
+  return actionMenu(
+    variable.id,
+    variable.key,
+    html`${canChange && html`<a href="${at}/edit">${icon('pencil')}Edit</a>`}${canReadVariable(account, variable) && html`<a href="${at}" data-turbo-frame="${valueFrameId(variable.id)}">${icon('eye')}Reveal</a>`}<a href="${at}/history">${icon('history')}History</a>${canChange && html`<hr><a class="bad" href="${at}/edit#delete">${icon('trash-2')}Delete…</a>`}`,
+  )
 }
 
 /** Links to the value if the role can read it. With script, it appears in this frame. */
 function value(account: OwnAccount, variable: Listed[number], path: string): Html {
   if (canReadVariable(account, variable))
-    return html`<turbo-frame id="${valueFrameId(variable.id)}" data-opens><a href="${path}/${variable.id}" aria-label="Reveal ${variable.key}">Reveal</a></turbo-frame>`
-  return html`<span class="soft">${variable.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
+    return html`<turbo-frame id="${valueFrameId(variable.id)}" data-opens><a class="btn quiet small reveal" href="${path}/${variable.id}" aria-label="Reveal ${variable.key}">${icon('eye')}Reveal</a></turbo-frame>`
+  return html`<span class="soft">${icon('lock')} ${variable.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
 }
 
 /** The specification requires the name and logo of the integration. */

@@ -1,4 +1,5 @@
 /** The shared variables that a project has, and those that can be linked to it. docs/shared-variables.md. */
+import { icon } from '../../../platform/pages/face/icons.ts'
 import { state } from '../../../platform/pages/face/states.ts'
 import { html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
@@ -62,7 +63,7 @@ ${writes && html`<td class="act">${canChangeVariable(account, variable) && link(
   return projectPage(ctx, account, name, 'variables', {
     title: TITLE,
     within: [],
-    body: html`<div class="head"><h1>${TITLE}</h1><a href="${sharedPath(account)}">All shared variables</a></div>
+    body: html`<div class="head"><h1>${TITLE}</h1><a class="btn quiet" href="${sharedPath(account)}">All shared variables${icon('arrow-right')}</a></div>
 ${formErrorNotice(error)}
 <p class="soft">Future deployments of ${name} have the linked variables. Its own variables with the same key take precedence.</p>
 ${dataTable(TITLE, ['Key', 'Environments', 'State', writes && 'Actions'], rows, { none: 'The account has no shared variables yet.' })}`,
