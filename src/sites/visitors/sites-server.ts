@@ -90,9 +90,7 @@ export async function openSitesServer(
     async close(graceMs = 0) {
       // On a local machine the control plane stops at the same time, and still responds now.
       void usage.send()
-      const cronsEnded = stopCrons?.()
-      await listener.close(graceMs, async () => stop.abort())
-      await cronsEnded
+      await Promise.all([stopCrons?.(), listener.close(graceMs, async () => stop.abort())])
       await Promise.all([running?.close(), egress.close()])
       await pictures.close()
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), usage.close()])
