@@ -1,0 +1,87 @@
+/** What a server feels while a sandbox next to it eats the processors of the machine. docs/threats.md; docs/sandbox.md: Limits. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
+import { sandboxSkipReason } from '../sandbox/sandbox-world.ts'
+import { canRun, skipReason } from '../support/programs.ts'
+import { FULL, sayFigure } from './form.ts'
+
+const skip =
+  sandboxSkipReason() ||
+  (canRun('python3', '--version') ? false : skipReason('python3', 'python3', 'what eats processors in sandboxes'))
+
+/** The short form runs next to other work: it looks for a server that stands still. */
+const MOST = FULL ? 2 : 20
+/** What other work on the machine does is not there each time, and what the sandbox does is. */
+const ROUNDS = 3
+
+type Felt = { p50: number; p99: number; longest: number }
+type Compared = { quiet: Felt; beside: Felt }
+
+/** Runs test/sandbox/bystander.ts after the words of a shell. */
+function compare(group: string, name: string, script: string, ofSandbox: readonly string[] = []): Compared {
+  const program = [process.execPath, join(import.meta.dirname, '../sandbox/bystander.ts'), ...ofSandbox]
+  const { stdout, stderr } = spawnSync('sh', ['-c', `${script} exec "$@"`, group, ...program], { encoding: 'utf8' })
+  assert.notEqual(stdout, '', stderr)
+  const { quiet, beside }: Compared = JSON.parse(stdout)
+  const said = [quiet, beside].map(({ p50, p99, longest }) => [p50, p99, longest].map((ms) => ms.toFixed(2)).join(', '))
+  sayFigure(`processor eaters in a sandbox, ${name}: p50, p99, longest ${said[1]} ms; quiet ${said[0]} ms`)
+  return { quiet, beside }
+}
+
+const MOUNTS = readFileSync('/proc/self/mountinfo', 'utf8')
+const [, two] = / (\S+) \S+ - cgroup2 /.exec(MOUNTS) ?? []
+const hasTwo = two !== undefined && /\bcpu\b/.test(readFileSync(join(two, 'cgroup.subtree_control'), 'utf8'))
+const [, one] = / (\S+) \S+ - cgroup \S+ (?:\S+,)?cpu(?:,\S+)?$/m.exec(MOUNTS) ?? []
+const [, own] = /^\d+:(?:\S+,)?cpu(?:,\S+)?:(\S+)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8')) ?? []
+const ofOne = one === undefined || own === undefined ? undefined : join(one, own)
+
+/** Returns what compares with a processor group for the sandbox: its own of version 2, or one of version 1, which the sandbox does not make. */
+function withGroup(t: TestContext): (() => Compared) | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const open = (base: string) => {
+    const group = join(base, `berth-test-${process.pid}`)
+    mkdirSync(group)
+    t.after(() => {
+      // Version 2 has the process in a group within.
+      if (existsSync(join(group, 'service'))) rmdirSync(join(group, 'service'))
+      rmdirSync(group)
+    })
+    return group
+  }
+  if (hasTwo) {
+    const group = open(two)
+    return () => compare(group, 'with its control group', 'echo $$ > "$0/cgroup.procs";')
+  }
+  if (ofOne === undefined) return undefined
+  const group = open(ofOne)
+  // What a weight of 100 is in version 1.
+  const shares = Math.round((1024 * DEFAULT_LIMITS.processorWeight) / 100)
+  writeFileSync(join(group, 'cpu.shares'), String(shares), { flag: 'r+' })
+  return () => compare(group, 'with a control group of version 1', '', [group])
+}
+
+test('a server hardly feels four eaters and a fork bomb in a sandbox with a processor group', {
+  skip,
+  timeout: 1_200_000,
+}, (t) => {
+  const run = withGroup(t)
+  if (run === undefined) return t.skip('there are no processor groups for root')
+  const felt: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const { quiet, beside } = run()
+    felt.push(beside.p99 / quiet.p99)
+    if (felt.at(-1)! <= MOST) return
+  }
+  assert.fail(`its p99 is ${felt.join(', ')} times as long`)
+})
+
+test('what a server feels of four eaters and a fork bomb in a sandbox without a processor group is printed', {
+  skip: skip || (hasTwo && 'sandboxes have processor groups here'),
+  timeout: 1_200_000,
+}, () => {
+  compare('', 'without a control group', '')
+})
