@@ -12,7 +12,7 @@ const TOKEN = 'a-token-that-nobody-can-guess-0001'
 
 /**
  * A page that says how often it was rendered. A POST goes past the kept page to the same process: `hold` makes renderings wait, `go` ends that,
- * `fail` and `cookie` change what they answer.
+ * `fail`, `reset` and `cookie` change what they answer.
  */
 const PAGE = `let count = 0, mode = '', waiting = []
 export default async function (req, res) {
@@ -25,6 +25,7 @@ export default async function (req, res) {
   res.setHeader('x-next-cache-tags', 'a,b')
   res.setHeader('cache-control', req.headers['x-prerender-revalidate'] ? 's-maxage=600' : process.env.CACHING)
   if (mode === 'fail') return res.status(503).end('own words')
+  if (mode === 'reset') return res.status(205).end('own words')
   if (mode === 'cookie') res.setHeader('set-cookie', 'session=' + number)
   if (mode === 'hold') await new Promise((go) => waiting.push(go))
   res.setHeader('content-type', 'text/html; charset=utf-8')
@@ -230,6 +231,13 @@ test('a page that exposes its errors shows them, and does not keep them', async 
   assert.deepEqual([failed.status, failed.text, failed.cached], [503, 'own words', 'MISS'])
   await post('go')
   assert.equal((await see()).page, 'page 2')
+})
+
+test('a page whose status has no body is sent without one', async (t) => {
+  const { see, post } = await show(t, {})
+  await post('reset')
+  const { status, text, answered } = await see()
+  assert.deepEqual([status, text, answered['content-length']], [205, '', undefined])
 })
 
 test('draft mode, other methods and conditions of the page go past it, and leave it as it is', async (t) => {

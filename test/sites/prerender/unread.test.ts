@@ -26,6 +26,9 @@ test('what a visitor has not read of a page for them alone counts in the budget 
     sockets.push(socket.pause())
   }
   await eventually(isThrottled)
+  const refused = await visit('/page')
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+  assert.match(refused.text, /Please wait/)
   for (const socket of sockets) socket.destroy()
   await eventually(async () => !(await isThrottled()))
 })

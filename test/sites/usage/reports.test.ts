@@ -1,8 +1,8 @@
 /** Reports of usage reach a control plane that is unavailable, loses its answers, is older or refuses. docs/deploying-sites.md: Usage. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { readUsageReport, type UsageReport } from '../../../src/delivery/protocol/usage-report.ts'
@@ -135,4 +135,16 @@ test('an end comes where no server answers', async (t) => {
   await answer()
   await usage.close()
   assert.equal(taker.got.length, 1)
+})
+
+test('responses of more deployments than are kept are not counted, which is logged once', async (t) => {
+  const port = await freePort()
+  const taker = await openTaker(port)
+  t.after(taker.close)
+  const { usage, told } = await openCounting(t, port, 3_600_000)
+  const left = new CountedResponse(new IncomingMessage(new Socket()))
+  left.destroy()
+  // Those of a report that is on its way are not among the kept.
+  for (let at = 0; at < 40_000; at++) usage.count(left, `dpl_${at}`)
+  assert.equal(told().split('too many deployments').length, 2)
 })

@@ -98,6 +98,8 @@ test('a WebSocket is 501 with a sentence, and any other upgrade is passed over',
     `GET / HTTP/1.1\r\nHost: ${SITE}\r\nConnection: Upgrade, close\r\nUpgrade: ${to}\r\n\r\n`
   const refused = await raw(upgrade('websocket'))
   assert.match(refused, /^HTTP\/1\.1 501 [\s\S]*This server has no WebSocket connections yet/)
+  assert.match(await raw(upgrade('h2c, WebSocket , other')), /^HTTP\/1\.1 501 /)
+  assert.match(await raw(upgrade('old-websocket, websocket-two')), /^HTTP\/1\.1 200 /)
   assert.match(await raw(upgrade('h2c')), /^HTTP\/1\.1 200 [\s\S]*hello$/)
 })
 
