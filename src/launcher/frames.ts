@@ -17,41 +17,40 @@ export function frameBytes(head: object, body: Buffer = Buffer.alloc(0)): Buffer
   return [prefix, text, body]
 }
 
-/** `need`: as many bytes are in the frame, once that is known. */
-type Reading = { pieces: Buffer[]; bytes: number; need: number | undefined; headBytes: number }
-
 /** `bad`: it is none, is too large, or the other side did not wait. */
-export type FrameReader = { push(piece: Buffer): Frame | 'bad' | undefined; isReading(): boolean }
+export type FrameReader = { push(piece: Buffer): Frame | 'bad' | undefined }
 
-/** Creates a reader. `reserve` gets the size of a frame before its bytes come, and may refuse it. */
+type Reading = { bytes: Buffer; read: number; headBytes: number }
+
+/** Creates a reader. `reserve` gets the size of a frame before its bytes come, and may refuse it. A frame takes this memory, however short its pieces are. */
 export function createFrameReader(reserve: (bytes: number) => boolean = () => true): FrameReader {
-  let reading = begin()
+  let start = Buffer.alloc(0)
+  let reading: Reading | undefined
   return {
-    isReading: () => reading.bytes > 0,
     push(piece) {
-      reading.pieces.push(piece)
-      reading.bytes += piece.length
-      if (reading.need === undefined && reading.bytes >= PREFIX && !readPrefix(reading, reserve)) return 'bad'
-      if (reading.need === undefined || reading.bytes < reading.need) return undefined
-      if (reading.bytes > reading.need) return 'bad'
-      const { pieces, headBytes } = reading
-      reading = begin()
-      return parse(Buffer.concat(pieces), headBytes)
+      let rest = piece
+      if (reading === undefined) {
+        rest = start = Buffer.concat([start, piece])
+        if (start.length < PREFIX) return undefined
+        reading = begin(start, reserve)
+        start = Buffer.alloc(0)
+        if (reading === undefined) return 'bad'
+      }
+      const { bytes, read, headBytes } = reading
+      if (read + rest.length > bytes.length) return 'bad'
+      reading.read += rest.copy(bytes, read)
+      if (reading.read < bytes.length) return undefined
+      reading = undefined
+      return parse(bytes, headBytes)
     },
   }
 }
 
-function begin(): Reading {
-  return { pieces: [], bytes: 0, need: undefined, headBytes: 0 }
-}
-
-function readPrefix(reading: Reading, reserve: (bytes: number) => boolean): boolean {
-  const prefix = Buffer.concat(reading.pieces).subarray(0, PREFIX)
-  const [headBytes, bodyBytes] = [prefix.readUInt32BE(0), prefix.readUInt32BE(4)]
-  if (headBytes > MAX_HEAD_BYTES || bodyBytes > MAX_VALUE_BYTES) return false
-  reading.headBytes = headBytes
-  reading.need = PREFIX + headBytes + bodyBytes
-  return reserve(reading.need)
+function begin(start: Buffer, reserve: (bytes: number) => boolean): Reading | undefined {
+  const [headBytes, bodyBytes] = [start.readUInt32BE(0), start.readUInt32BE(4)]
+  if (headBytes > MAX_HEAD_BYTES || bodyBytes > MAX_VALUE_BYTES) return undefined
+  const size = PREFIX + headBytes + bodyBytes
+  return reserve(size) ? { bytes: Buffer.allocUnsafeSlow(size), read: 0, headBytes } : undefined
 }
 
 function parse(bytes: Buffer, headBytes: number): Frame | 'bad' {

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import { REFUSALS, type RefusalKey } from '../../errors.ts'
 import { Refusal } from '../refusals/refusal.ts'
+import { collectBytes } from './collected-bytes.ts'
 
 /** Bytes of all bodies that arrive or await their response. */
 export const BODY_BUDGET = 64 * 1024 * 1024
@@ -49,7 +50,7 @@ type Budget = {
 }
 
 function readBody(budget: Budget, stream: Readable, limit: number, declared: number, done: Done): void {
-  const chunks = createChunks()
+  const chunks = collectBytes()
   const leave = () => {
     stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
     chunks.clear()
@@ -77,39 +78,4 @@ function readBody(budget: Budget, stream: Readable, limit: number, declared: num
   const onBroken = () => pending.fail('bad_request')
   if (declared > limit) pending.fail('payload_too_large')
   else stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
-}
-
-/** Shorter chunks are copied together, because a chunk of one byte occupies some 200. */
-const SHORT = 1024
-const PIECE = 16 * 1024
-
-/** The chunks of a body, stored in about as much memory as their bytes. */
-function createChunks() {
-  const chunks: Buffer[] = []
-  let [piece, used] = [Buffer.alloc(0), 0]
-  const endPiece = () => {
-    if (used > 0) chunks.push(piece.subarray(0, used))
-    used = 0
-  }
-  return {
-    clear() {
-      chunks.length = 0
-    },
-    push(chunk: Buffer) {
-      if (chunk.length >= SHORT) {
-        endPiece()
-        piece = Buffer.alloc(0)
-        return void chunks.push(chunk)
-      }
-      if (used + chunk.length > piece.length) {
-        endPiece()
-        piece = Buffer.allocUnsafeSlow(PIECE)
-      }
-      used += chunk.copy(piece, used)
-    },
-    join() {
-      endPiece()
-      return Buffer.concat(chunks)
-    },
-  }
 }

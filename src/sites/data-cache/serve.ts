@@ -16,6 +16,8 @@ const STALL_MS = 30_000
 const UNIT_BYTES = 16 * 1024
 /** So is each of these tags, which are hashed to be compared with purges. */
 const UNIT_TAGS = 16
+/** So is each of these pieces in which a request comes, whatever their size. */
+const UNIT_PIECES = 25
 /** Of an account in a second. */
 const UNITS = 2000
 
@@ -38,7 +40,7 @@ export function createDataServing(answer: AnswerFrame, budget: RenderBudget, pac
 }
 
 function serve(means: Means, socket: Socket, owner: DataOwner): void {
-  const { take, giveBack, charge, debtMs } = holdFor(means, owner.account)
+  const { take, giveBack, charge, chargePiece, debtMs } = holdFor(means, owner.account)
   const left = new AbortController()
   const wait = async (waitMs: number) => {
     if (waitMs > 0) await sleep(waitMs, undefined, { ref: false, signal: left.signal })
@@ -67,8 +69,9 @@ function serve(means: Means, socket: Socket, owner: DataOwner): void {
   if (debtMs() > 0) resumeAfter(socket, wait(debtMs()))
   socket.on('data', (piece: Buffer) => {
     socket.setTimeout(STALL_MS)
+    const waitMs = chargePiece()
     const frame = reader.push(piece)
-    if (frame === undefined) return
+    if (frame === undefined) return waitMs > 0 ? resumeAfter(socket, wait(waitMs)) : undefined
     socket.pause()
     if (frame === 'bad') {
       charge()
@@ -97,6 +100,7 @@ function holdFor({ budget, pace }: Means, account: string) {
       if (held > 0) budget.giveBack(account, held)
       held = 0
     },
+    chargePiece: () => pace(account, 1 / UNIT_PIECES),
     charge: (tags = 0) => pace(account, 1 + held / UNIT_BYTES + tags / UNIT_TAGS),
     debtMs: () => pace(account, 0),
   }

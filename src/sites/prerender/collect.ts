@@ -1,6 +1,7 @@
 /** Collects the answer of a function in memory, within a budget. docs/prerendering.md: Rendering. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import { Writable } from 'node:stream'
+import { collectBytes } from '../../platform/fairness/collected-bytes.ts'
 import { FUNCTION_ERRORS, FunctionFailure } from '../functions/faults.ts'
 import type { PageAnswer } from './keeping.ts'
 import type { RenderBudget } from './render-budget.ts'
@@ -14,7 +15,7 @@ export class CollectedAnswer extends Writable {
   statusCode = 0
   readonly #account: string
   readonly #budget: RenderBudget
-  readonly #pieces: Buffer[] = []
+  readonly #body = collectBytes()
   #head: Omit<PageAnswer, 'body'> | undefined
   #bytes = 0
 
@@ -48,7 +49,7 @@ export class CollectedAnswer extends Writable {
     const failure = this.#failureAt(size, piece.length)
     if (failure === undefined) {
       this.#bytes = size
-      this.#pieces.push(piece)
+      this.#body.push(piece)
     } else this.statusCode = FUNCTION_ERRORS[failure.code]
     done(failure)
   }
@@ -64,7 +65,7 @@ export class CollectedAnswer extends Writable {
     if (this.errored instanceof FunctionFailure) throw this.errored
     if (this.#head === undefined || !this.writableFinished)
       throw new FunctionFailure('FUNCTION_INVOCATION_TIMEOUT', 'the page did not come whole', this.errored)
-    return { ...this.#head, body: Buffer.concat(this.#pieces, this.#bytes) }
+    return { ...this.#head, body: this.#body.join() }
   }
 
   /** The answer is needed no more, or does not come. */
@@ -73,6 +74,7 @@ export class CollectedAnswer extends Writable {
     this.destroy()
     if (this.#bytes > 0) this.#budget.giveBack(this.#account, this.#bytes)
     this.#bytes = 0
+    this.#body.clear()
   }
 }
 

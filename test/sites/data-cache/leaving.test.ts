@@ -20,3 +20,23 @@ test('what is asked counts in the budget until it is answered, also when the oth
   for (const go of held) go()
   await eventually(() => budget.take(OWNER.account, 15 * MIB))
 })
+
+test('pieces of a request count, however short they are, and their account waits for what it owes', async (t) => {
+  const units: number[] = []
+  let owed = 0
+  const pace = (_: string, more: number) => {
+    if (more > 0) units.push(more)
+    return owed
+  }
+  const { dial, served } = await serve(t, async () => ({ head: { ok: true } }), pace)
+  const bytes = Buffer.concat(frameBytes({ op: 'number' }))
+  const socket = await dial([bytes.subarray(0, 1)])
+  await eventually(() => units.length === 1)
+  owed = 60_000
+  socket.write(bytes.subarray(1, 2))
+  await eventually(() => units.length === 2 && served[0]!.isPaused())
+  assert.deepEqual(units, [1 / 25, 1 / 25])
+  owed = 0
+  const other = await dial([bytes])
+  await once(other, 'data')
+})

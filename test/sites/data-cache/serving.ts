@@ -11,16 +11,20 @@ import { createRenderBudget } from '../../../src/sites/prerender/render-budget.t
 export const OWNER = { account: 'team_1', deploymentId: 'd1', projectId: 'p1', environment: 'production' }
 export const MIB = 1024 ** 2
 
-/** Serves these answers. `dial`: connects and sends. */
-export async function serve(t: TestContext, answer: AnswerFrame) {
+/** Serves these answers. `dial`: connects and sends. `served`: the other ends. */
+export async function serve(t: TestContext, answer: AnswerFrame, pace = createDataPace()) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-left-'))
   const budget = createRenderBudget(64 * MIB, 16 * MIB)
-  const take = createDataServing(answer, budget, createDataPace())
-  const server = createServer((socket) => take(socket, OWNER)).listen(join(folder, 's'))
+  const take = createDataServing(answer, budget, pace)
+  const served: Socket[] = []
+  const server = createServer((socket) => {
+    served.push(socket)
+    take(socket, OWNER)
+  }).listen(join(folder, 's'))
   await once(server, 'listening')
   const sockets = new Set<Socket>()
   t.after(() => {
-    for (const socket of sockets) socket.destroy()
+    for (const socket of [...sockets, ...served]) socket.destroy()
     server.close()
     rmSync(folder, { recursive: true, force: true })
   })
@@ -31,5 +35,5 @@ export async function serve(t: TestContext, answer: AnswerFrame) {
     await new Promise((resolve) => socket.write(Buffer.concat(bytes), resolve))
     return socket
   }
-  return { dial, budget }
+  return { dial, budget, served }
 }
