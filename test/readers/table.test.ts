@@ -65,6 +65,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
     besides: {
       'cli/command/service-client.ts': 'a command reads what a service says of itself, and 64 KiB of it at most',
       'cli/command/serve/serve.ts': 'a command asks the service of its own machine whether it is there',
+      'launcher/data-cache.ts': 'in the process of a function, in place of its own fetch',
       'launcher/edge.ts': 'in the process of a function, in place of its own fetch',
       'launcher/web.ts': 'in the process of a function, which reads it',
       'operations/doctor/sites.ts': 'a check asks the sites server of its operator, and reads headers alone',

@@ -137,7 +137,7 @@ ${dataTable(
   users.map(
     (
       user,
-    ) => html`<tr><td><div class="line one">${avatar(user.name ?? user.username, 'm')}<div><a class="link-soft medium" href="${operatorPath('people', user.id)}">${user.username}</a>${user.name && html`<br><span class="soft small">${user.name}</span>`}</div></div></td>
+    ) => html`<tr><td><div class="line one">${avatar(user.name ?? user.username, 'm', user.username)}<div><a class="link-soft medium" href="${operatorPath('people', user.id)}">${user.username}</a>${user.name && html`<br><span class="soft small">${user.name}</span>`}</div></div></td>
 <td>${user.email}</td><td>${stateOf(user)}</td><td>${secondFactorState(user.secondFactor)}</td><td>${user.plan}</td>
 <td>${lastSeen(ctx, user)}</td><td>${relativeTime(user.createdAt, ctx.now)}</td></tr>`,
   ),

@@ -86,7 +86,7 @@ function goKey(end: string, words: string): Html | undefined {
 function userMenu(ctx: UserPageCtx): Html {
   const { name, username, isOperator } = ctx.user
   const called = name ?? username
-  return html`<details class="menu up me" name="menu"><summary>${avatar(called)}<span class="cut called">${called}</span><span class="unseen">, your account</span>${icon('ellipsis')}</summary><div class="pop">
+  return html`<details class="menu up me" name="menu"><summary>${avatar(called, '', username)}<span class="cut called">${called}</span><span class="unseen">, your account</span>${icon('ellipsis')}</summary><div class="pop">
 <a href="/console/account">${icon('user')}Your account</a>
 <a href="/console/account/security">${icon('shield-check')}Password and sessions</a>
 ${isOperator && html`<a href="/console/operator">${icon('ship-wheel')}Operator</a>`}

@@ -151,7 +151,7 @@ function row(ctx: ConsoleCtx, account: OwnAccount, member: Member, isOwner: bool
   const who = shown
     ? html`${shown}${self && html` <span class="badge">You</span>`}${member.name && html`<br><span class="soft small">${member.username}</span>`}`
     : html`<span class="soft">No account yet</span>${ctx.user.isOperator && html`<br><a href="${newUserPath(member.email)}">Create the account</a>`}`
-  return html`<tr><td><div class="line one">${avatar(shown || member.email, 'm')}<div>${who}</div></div></td>
+  return html`<tr><td><div class="line one">${avatar(shown || member.email, 'm', member.username || member.email)}<div>${who}</div></div></td>
 <td class="long">${member.email}</td><td>${isOwner ? roleForm(ctx, path, member, called) : sentenceCase(member.role)}</td>${member.secondFactor !== undefined && html`<td>${secondFactorState(member.secondFactor)}</td>`}<td>${relativeTime(member.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, member.confirmed, called, account.slug)}</td>`}</tr>`
 }

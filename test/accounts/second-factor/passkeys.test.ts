@@ -148,7 +148,7 @@ onBothEngines(
     )
     assert.match(
       row,
-      /<details class="twice" id="[^"]+"><summary class="btn small" aria-label="Remove Chrome on macOS…">Remove…/,
+      /<details class="twice" id="[^"]+"><summary class="btn bad small" aria-label="Remove Chrome on macOS…">Remove…/,
     )
   },
   HTTPS,

@@ -105,7 +105,7 @@ onBothEngines(
       invited.text,
       /They answer it once they have signed in: <a href="(https?:\/\/[^"]+\/invitations\/inv_\w+)">\1<\/a>/,
     )
-    assert.match((await owner.get(MEMBERS)).text, /No account yet<\/span><\/td>/)
+    assert.match((await owner.get(MEMBERS)).text, /No account yet<\/span><\/div>/)
     assert.equal((await owner.get(path)).status, 403)
     // The operator finds the address and a name typed there.
     const operator = await openSignedInClient(world)

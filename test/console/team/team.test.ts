@@ -147,6 +147,8 @@ onBothEngines(
       'on what, by the name that the line has',
     )
     assert.match(shown.text, />admin</)
+    const colors = [...shown.text.matchAll(/class="av +(h\d)" aria-hidden="true">A</g)].map(([, color]) => color)
+    assert.ok(colors.length > 1 && new Set(colors).size === 1, `one color for a user, by username: ${colors.join()}`)
     assert.match(shown.text, /href="\/console\/t\/team\/projects\/web" title="prj_\w+">web</, 'on what, by name')
     assert.doesNotMatch(shown.text, /a value of mine/)
     assert.equal(shown.text.match(/>createProject</g)?.length, 1, 'of this account alone')

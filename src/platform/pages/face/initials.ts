@@ -6,11 +6,11 @@ const HUES = 8
 
 type Size = '' | 'm' | 'l'
 
-/** Renders the initials of a user for eyes only. */
-export function avatar(name: string, size: Size = ''): Html {
+/** Renders the initials of a user for eyes only. `colored`: what picks the color: the username, where a page knows it and shows the name. */
+export function avatar(name: string, size: Size = '', colored = name): Html {
   const [first = '', second] = name.split(/[\s._@-]+/).filter(Boolean)
   const letters = second === undefined ? [...first].slice(0, 1) : [[...first][0]!, [...second][0]!]
-  return html`<span class="av ${size} ${hueOf(name)}" aria-hidden="true">${letters.join('').toUpperCase()}</span>`
+  return html`<span class="av ${size} ${hueOf(colored)}" aria-hidden="true">${letters.join('').toUpperCase()}</span>`
 }
 
 /** Renders the initial of an account or project for eyes only. */
