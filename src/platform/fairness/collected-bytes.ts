@@ -2,7 +2,7 @@
 const SHORT = 1024
 const SLAB = 16 * 1024
 
-export type CollectedBytes = {
+type CollectedBytes = {
   push(piece: Uint8Array): void
   /** Returns all bytes. */
   join(): Buffer<ArrayBuffer>

@@ -1,6 +1,7 @@
 /** Gets the source of a picture, within limits of size and time. docs/pictures.md: Sources. */
 import { createHash } from 'node:crypto'
 import type { Egress, ForwardedAnswer } from '../../platform/adapters/egress.ts'
+import { collectBytes } from '../../platform/fairness/collected-bytes.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { piecesOf } from '../content/opened-file.ts'
@@ -197,13 +198,13 @@ function codeOf(status: number): PictureError {
 }
 
 async function whole(body: AsyncIterable<Buffer>, take: Take): Promise<Buffer> {
-  const pieces: Buffer[] = []
+  const collected = collectBytes()
   let size = 0
   for await (const piece of body) {
     size += piece.length
     if (size > MAX_SOURCE) throw notValid(TOO_LARGE)
     take(piece.length)
-    pieces.push(piece)
+    collected.push(piece)
   }
-  return Buffer.concat(pieces, size)
+  return collected.join()
 }

@@ -8,10 +8,19 @@ import { runInNewContext } from 'node:vm'
 import { createFrameReader, type Frame } from '../../../src/launcher/frames.ts'
 import { createBodyBudget } from '../../../src/platform/fairness/body-budget.ts'
 import { readAtMost } from '../../../src/platform/fairness/bounded-body.ts'
+import { openSources } from '../../../src/sites/pictures/sources.ts'
 import { CollectedAnswer } from '../../../src/sites/prerender/collect.ts'
 import { createRenderBudget } from '../../../src/sites/prerender/render-budget.ts'
 
 const MAX = 1_000_000
+
+async function* streamed(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* chunks
+}
+
+function noneElse(): Promise<never> {
+  throw new Error('nothing else is asked')
+}
 
 /** TABLE what collects a body whose sender chooses the chunks. `size`: of the body. */
 const COLLECTORS: Record<string, (chunks: Iterable<Buffer>, size: number) => Promise<Buffer | undefined>> = {
@@ -22,13 +31,16 @@ const COLLECTORS: Record<string, (chunks: Iterable<Buffer>, size: number) => Pro
       for (const chunk of chunks) stream.emit('data', chunk)
       stream.emit('end')
     }),
-  'an answer of another server': (chunks) =>
-    readAtMost(
-      (async function* () {
-        yield* chunks
-      })(),
-      MAX,
-    ),
+  'an answer of another server': (chunks) => readAtMost(streamed(chunks), MAX),
+  'a source of a picture': async (chunks) => {
+    const [egress, cache] = [{ forward: noneElse }, { open: noneElse }]
+    const sources = openSources({
+      ...{ egress, cache },
+      askSelf: (_, __, take) => take({ status: 200, headers: {}, body: streamed(chunks) }),
+    })
+    const request = { isSecure: false, host: 'site.example', path: '/a.png', headers: {} }
+    return (await sources.get({ kind: 'self', request }, { account: 'team_1', asker: '1.2.3.4' })).bytes
+  },
   'an answer of a function': async (chunks) => {
     const collected = new CollectedAnswer('team_1', createRenderBudget(4 * MAX, 2 * MAX))
     collected.writeHead(200, {})
