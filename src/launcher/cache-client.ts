@@ -29,7 +29,7 @@ export function openCacheClient(path: string): AskCache {
       open--
       const at = idle.indexOf(socket)
       if (at !== -1) idle.splice(at, 1)
-      if (waiting.length > 0) next(undefined)
+      next(undefined)
     })
     return socket.unref()
   }

@@ -62,7 +62,7 @@ export function nextTokens(commands: readonly Command[], group: readonly string[
 export function parseArguments(command: Command, rest: readonly string[]): Parsed {
   const options = { ...command.options, ...GLOBAL_OPTIONS }
   const { values, positionals } = parsed(command, rest, options)
-  if (values.help !== true) mustBeComplete(command, positionals, values)
+  mustBeComplete(command, positionals, values)
   const takes = command.arguments ?? []
   const places = new Map(takes.map(({ name }, at) => [name, positionals[at]]))
   const all = (name: string) => {
@@ -81,7 +81,6 @@ function parsed(command: Command, rest: readonly string[], options: NonNullable<
       {
         type: value === undefined ? ('boolean' as const) : ('string' as const),
         multiple: repeatable,
-        ...(name === 'help' && { short: 'h' }),
       },
     ]),
   )

@@ -153,7 +153,7 @@ async function drainLines(
     .where('id', '=', deployment.project_id)
     .executeTakeFirst()
   const written = lines.filter(({ text }) => text !== '')
-  if (project === undefined || written.length === 0) return
+  if (project === undefined) return
   for (let at = 0; at < written.length; at += DRAINED) {
     const some = written.slice(at, at + DRAINED).map(({ date, text }) => ({
       timestamp: date,

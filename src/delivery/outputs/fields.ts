@@ -90,7 +90,7 @@ export function required<T>(field: Field, read: (field: Field) => T | undefined)
 /** Parses a JSON file. Returns undefined and adds an error if it is invalid, or too costly to parse. */
 export function parseField(file: Field, bytes: Uint8Array): Field | undefined {
   const max = OUTPUT_LIMITS.jsonTokens
-  if (tokensOf(bytes, max) > max) return refuseField(file, `has more than ${max} values. Remove some.`)
+  if (tokensOf(bytes) > max) return refuseField(file, `has more than ${max} values. Remove some.`)
   try {
     return { ...file, value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown }
   } catch {
@@ -98,12 +98,12 @@ export function parseField(file: Field, bytes: Uint8Array): Field | undefined {
   }
 }
 
-/** Counts brackets, colons and commas outside of strings. Stops soon after `most`. */
-function tokensOf(bytes: Uint8Array, max: number): number {
+/** Counts brackets, colons and commas outside of strings. */
+function tokensOf(bytes: Uint8Array): number {
   const [quote, backslash] = [0x22, 0x5c]
   let tokens = 0
   let isText = false
-  for (let at = 0; at < bytes.length && tokens <= max; at++) {
+  for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!
     if (byte === quote) isText = !isText
     else if (isText && byte === backslash) at++

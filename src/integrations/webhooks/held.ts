@@ -164,7 +164,6 @@ export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promi
       .limit(limit - count)
     const rows = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
     count += rows.length
-    if (count >= limit) break
   }
   return count
 }

@@ -4,6 +4,7 @@ import type { ContentCache } from '../content/content-cache.ts'
 import { answerHeaders } from '../functions/invoke.ts'
 import { newRequestId } from '../functions/request-id.ts'
 import { answerFile } from '../static/answer.ts'
+import { hasNoBody } from '../visitors/send.ts'
 import type { PageAnswer } from './keeping.ts'
 import type { Page } from './pages.ts'
 import type { PageOrder } from './renderings.ts'
@@ -49,11 +50,11 @@ export function sendRendered(
   { response }: Exchange,
 ): void {
   const status = call.status ?? given
-  const isEmpty = status === 204 || status === 205 || status === 304
+  const isEmpty = hasNoBody(status)
   const merged = answerHeaders(headers, { id: idOf(response), call }, false)
   const length = isEmpty ? {} : { 'content-length': body.length }
   response.writeHead(status, { ...merged, ...length, 'x-vercel-cache': cached })
-  response.end(isEmpty || call.request.method === 'HEAD' ? undefined : body)
+  response.end(isEmpty ? undefined : body)
 }
 
 /** That of the middleware, if one ran. */

@@ -59,6 +59,11 @@ onBothEngines(
   },
 )
 
+onBothEngines('without an identity provider, its address leads to the page of the sign-in', async (world) => {
+  const led = await openClient(world).get('/sign-in/sso')
+  assert.deepEqual([led.status, led.location], [303, '/sign-in'])
+})
+
 onBothEngines(
   'a link sets a password once: it is mailed, replaced by the next one, and too old after 24 hours',
   async (world) => {
@@ -141,6 +146,10 @@ onBothEngines(
       assert.ok(lockMs > 13 * 60_000 && lockMs < 16 * 60_000, `${lockMs} ms`)
       assert.doesNotMatch(told, /The password is wrong/)
     }
+    const ada = await world.user('ada')
+    const other = await openSignedInClient(world, ada.id, 'ada')
+    await other.get('/confirm')
+    assert.match((await other.post('/confirm', { password: 'wrong' })).text, /The password is wrong/, 'another user')
     const stranger = openClient(world)
     await stranger.get('/sign-in')
     assert.doesNotMatch((await stranger.post('/sign-in', { name: 'admin', password: PASSWORD })).text, /until/)

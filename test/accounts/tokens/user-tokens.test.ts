@@ -1,12 +1,14 @@
 /** The tokens that users create for themselves: shown once, never wider than the one that made them, seen and ended by their user alone. */
 import assert from 'node:assert/strict'
+import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { seedProject } from '../../support/projects.ts'
 import { digest } from '../../support/stores/digest.ts'
 import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
 import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 onBothEngines('a token is made, shown once, listed, seen by its id and ended', async (world) => {
   const { call, credentials } = world
@@ -46,6 +48,20 @@ onBothEngines('a token is made, shown once, listed, seen by its id and ended', a
   assert.deepEqual((await call('DELETE', `/v3/user/tokens/${token.id}`)).body, { tokenId: token.id })
   assert.equal((await world.as(bearerToken).try('GET', '/v2/user')).body.error.invalidToken, true)
   assert.deepEqual(said(await call.try('DELETE', `/v3/user/tokens/${token.id}`)), [404, 'not_found'])
+})
+
+onBothEngines('a token says when it was used last, to the hour', async (world) => {
+  const { token, bearerToken } = (await world.call('POST', '/v3/user/tokens', { name: 'ci' })).body
+  const used = async () => {
+    await world.as(bearerToken)('GET', '/v2/user')
+    await writeLastSeen(world.deps)
+    const { createdAt, activeAt, lastUsedAt } = (await world.call('GET', `/v5/user/tokens/${token.id}`)).body.token
+    return [activeAt, Math.max(createdAt, lastUsedAt)]
+  }
+  assert.deepEqual(await used(), [token.createdAt, token.createdAt])
+  const later = token.createdAt + 3 * HOUR
+  world.deps.clock.set(later)
+  assert.deepEqual(await used(), [later - (later % HOUR), later - (later % HOUR)])
 })
 
 onBothEngines('pages of tokens come newest first and meet every token once', async (world) => {

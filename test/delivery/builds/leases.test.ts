@@ -1,6 +1,9 @@
 /** Leases: one holder at a time, and a stale one changes nothing. docs/building.md: Leases. */
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import { LEASE_TIMES } from '../../../src/delivery/protocol/runner-protocol.ts'
+import { answerBeat } from '../../../src/delivery/runners/reports.ts'
 import { runTimer } from '../../../src/timers.ts'
 import { seedProject } from '../../support/projects.ts'
 import { copyBuild } from '../../support/states.ts'
@@ -40,7 +43,8 @@ onBothEngines(
     await seedProject(world, 'web')
     const runners = await openRunners(world)
     const { id } = await createSource(world)
-    const stale = runners.of(await runners.take())
+    const held = await runners.take()
+    const stale = runners.of(held)
     await stale.beat()
     await stale.log(0, 'first attempt')
     const [{ digest: file }] = (await stale.source()).body
@@ -64,6 +68,8 @@ onBothEngines(
       assert.equal((await ask()).status, 409, verb)
       assert.deepEqual(await buildOf(world, id), before, verb)
     }
+    const body = Readable.from([Buffer.from('{"step":"building"}')]) as IncomingMessage
+    assert.equal((await answerBeat(world.deps, held, body)).status, 409, 'the lease was lost while the body came')
     assert.equal((await stateOf(world, id)).readyState, 'INITIALIZING')
     const runner = runners.of(lease)
     assert.equal((await runner.log(0, 'second attempt')).body.acknowledged, 1)

@@ -97,6 +97,8 @@ onBothEngines(
     assert.deepEqual(await ids(`?projectId=${one}`), [all, id])
     assert.deepEqual(await ids(`?projectId=${two}`), [all])
 
+    await world.call('PATCH', `/v1/webhooks/${id}`, { url: hook.url })
+    assert.deepEqual(await ids(`?projectId=${two}`), [all], 'its projects stay')
     await world.call('PATCH', `/v1/webhooks/${id}`, {
       projectIds: null,
       events: [...renamed, 'project.removed', 'project.removed'],

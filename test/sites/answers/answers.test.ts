@@ -93,7 +93,7 @@ const ANSWERS: readonly [headers: object, isKept: boolean][] = [
   [{ ...SHARED, vary: '*' }, false],
   [{ ...SHARED, vary: Array.from({ length: 17 }, (_, at) => `x-${at}`).join() }, false],
   [{ ...SHARED, vary: Array.from({ length: 8 }, (_, at) => `x-${at}`.padEnd(200, 'x')).join() }, false],
-  [{ ...SHARED, 'content-type': 'text/event-stream' }, false],
+  [{ ...SHARED, 'content-type': 'text/event-stream; charset=utf-8' }, false],
   [{ ...SHARED, 'x-long': 'x'.repeat(15_000), 'x-longer': 'x'.repeat(5000) }, false],
 ]
 
@@ -183,6 +183,19 @@ test('no visitor chooses the answer of others: each part of the key', async (t) 
     assert.deepEqual([again.number, again.cached], [seen.number, 'HIT'], what)
   }
   assert.equal((await see({}, '/api/it?q=1')).number, first.number)
+})
+
+test('of the encodings that a visitor accepts, only which they are makes another answer', async (t) => {
+  const { see } = await show(t, { ...SHARED, vary: 'accept-encoding' })
+  await see({ 'accept-encoding': 'gzip, br' })
+  for (const [encodings, cached] of [
+    ['br,gzip', 'HIT'],
+    ['BR;q=0.5 , gzip;q=1, zstd;q=0', 'HIT'],
+    ['gzip', 'MISS'],
+    ['gzip, br;q=0.0', 'HIT'],
+    ['gzip, br, zstd', 'MISS'],
+  ] as const)
+    assert.equal((await see({ 'accept-encoding': encodings })).cached, cached, encodings)
 })
 
 test('many visitors at once cause one answer, and each gets their own where it is not kept', async (t) => {

@@ -126,6 +126,26 @@ test('a request without a type has a text as its body, and texts are sent as UTF
   assert.deepEqual([head.status, head.text, begun.status, begun.text], [201, 'for', 200, 'begun, ended'])
 })
 
+test('a redirect is a temporary one unless it names a status, and a status needs an address', async (t) => {
+  const redirect = (name: string, call: string) =>
+    functionOf(`api/${name}`, `export default (req, res) => res.redirect(${call})`)
+  const { visit, logged } = await showFunctions(t, {
+    ...redirect('plain', "'/there'"),
+    ...redirect('status', "301, '/there'"),
+    ...redirect('nowhere', '301'),
+  })
+  const seen = await Promise.all(['plain', 'status', 'nowhere'].map((name) => visit(`/api/${name}`)))
+  assert.deepEqual(
+    seen.map(({ status, headers }) => [status, headers.location]),
+    [
+      [307, '/there'],
+      [301, '/there'],
+      [500, undefined],
+    ],
+  )
+  await eventually(() => logged().includes('redirect(status, url) needs a url'))
+})
+
 test('a stream reaches the visitor while the function still writes', async (t) => {
   const { origin } = await showFunctions(
     t,
@@ -190,6 +210,7 @@ for (const [what, module, status, code] of FAILURES)
     const reply = await visit('/api/bad')
     assert.deepEqual([reply.status, reply.headers['x-vercel-error']], [status, code])
     assert.match(String(reply.headers['x-vercel-id']), /^ber1::/)
+    assert.match(reply.text, /The site could not answer/)
     assert.doesNotMatch(reply.text, /own words/)
     assert.equal((await visit('/api/echo')).status, 201)
     if (what === 'throws') await eventually(async () => logged().includes('own words'))
