@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { labSkipReason, openLab } from './lab.ts'
 import { ADDRESSES, HOST_PORT, probe, type Reach, readProbe } from './lab-addresses.ts'
+import { ATTEMPTS, EHOSTUNREACH, GET_ADDRESS, lastAttempts } from './new-address.ts'
 
 const skip = labSkipReason()
 
@@ -46,26 +47,14 @@ for (const [isHeld, name] of [
     assert.deepEqual(lab.arrived(), [], 'the services of the host see nothing')
   })
 
-const ATTEMPTS = `python3 - <<'END'
-import socket, time
-until = time.time() + 9
-while time.time() < until:
-  try: socket.create_connection(('198.51.100.77', 3000), 1); print('reached')
-  except OSError as error: print(error.errno)
-  time.sleep(0.2)
-END
-`
-const EHOSTUNREACH = '113'
-
 test('an address that the host gets while a command runs is closed', { skip, timeout: 300_000 }, async (t) => {
   for (const isHeld of [false, true]) {
     const lab = await openLab(t)
-    const afterStart = 'ip addr add 198.51.100.77/24 dev h0'
-    const attempts = (await lab.inSandbox(ATTEMPTS, {}, { afterStart, isHeld })).output.trim().split('\n')
-    assert.deepEqual(new Set(attempts.slice(-5)), new Set([EHOSTUNREACH]))
-    const more = { afterStart, isHeld, rules: 'none' } as const
-    const control = (await lab.inSandbox(ATTEMPTS, {}, more)).output.trim().split('\n')
-    assert.deepEqual(new Set(control.slice(-5)), new Set(['reached']), 'the control')
+    const more = { afterStart: GET_ADDRESS, isHeld }
+    const { output } = await lab.inSandbox(ATTEMPTS, {}, more)
+    assert.deepEqual(lastAttempts(output), new Set([EHOSTUNREACH]))
+    const control = await lab.inSandbox(ATTEMPTS, {}, { ...more, rules: 'none' })
+    assert.deepEqual(lastAttempts(control.output), new Set(['reached']), 'the control')
   }
 })
 
