@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { labSkipReason, openLab } from './lab.ts'
 import { ADDRESSES, AWAIT_IPV6, HOST_PORT, INTERNET_PORT, probe, type Reach, readProbe } from './lab-addresses.ts'
+import { attempts, EHOSTUNREACH, GET_ADDRESS, lastAttempts, NEW_ADDRESS } from './new-address.ts'
 
 const skip = labSkipReason()
 
@@ -46,19 +47,8 @@ for (const [isHeld, name] of [
     assert.deepEqual(lab.arrived(), [], 'the services of the host see nothing')
   })
 
-const attempts = (address: string, port: number) => `python3 - <<'END'
-import socket, time
-until = time.time() + 9
-while time.time() < until:
-  try: socket.create_connection(('${address}', ${port}), 1); print('reached')
-  except OSError as error: print(error.errno)
-  time.sleep(0.2)
-END
-`
-const EHOSTUNREACH = '113'
-
 for (const [what, afterStart, address, port] of [
-  ['an address', 'ip addr add 192.88.9.77/32 dev h0', '192.88.9.77', HOST_PORT],
+  ['an address', GET_ADDRESS, NEW_ADDRESS, HOST_PORT],
   ['a network', 'ip addr add 192.88.8.5/24 dev h0', '192.88.8.7', INTERNET_PORT],
 ] as const)
   test(`${what} that the host gets while a command runs is closed`, { skip, timeout: 300_000 }, async (t) => {
@@ -66,7 +56,7 @@ for (const [what, afterStart, address, port] of [
       const lab = await openLab(t)
       const last = async (rules: 'all' | 'none') => {
         const { output } = await lab.inSandbox(attempts(address, port), {}, { afterStart, isHeld, rules })
-        return new Set(output.trim().split('\n').slice(-5))
+        return lastAttempts(output)
       }
       assert.deepEqual(await last('all'), new Set([EHOSTUNREACH]))
       lab.onHost(afterStart.replace(' add ', ' del '))

@@ -7,11 +7,15 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { INOTIFY_INSTANCES } from '../../../src/sandbox/init-script.ts'
-import { ATTACKS, type Attack } from '../../sandbox/attack-table.ts'
-import { labSkipReason, openLab } from '../../sandbox/lab.ts'
+import { ATTACKS } from '../../sandbox/attack-table.ts'
+import { type Lab, labSkipReason, openLab } from '../../sandbox/lab.ts'
 import { ADDRESSES, probe, type Reach, readProbe } from '../../sandbox/lab-addresses.ts'
+import type { Attack } from '../../sandbox/limit-attacks.ts'
+import { attempts, EHOSTUNREACH, GET_ADDRESS, lastAttempts } from '../../sandbox/new-address.ts'
+import { processesWith } from '../../sandbox/processes.ts'
 import { RUN_AS } from '../../sandbox/run-as.ts'
 import { type Change, sandboxSkipReason, without } from '../../sandbox/sandbox-world.ts'
+import { eventually } from '../../support/eventually.ts'
 import { canRun, skipReason } from '../../support/programs.ts'
 import { functionOf, showFunctions } from './function-site.ts'
 import { RUN, runInside, sandboxedWith } from './run-inside.ts'
@@ -125,6 +129,47 @@ print(held, flush=True)`
   assert.ok(Number(outside.stdout) > INOTIFY_INSTANCES, 'the control: the user has more')
 })
 
+/** TABLE files that set the kernel of all. */
+const KERNEL = ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc/sys/fs/inotify/max_user_instances']
+
+test('no function opens what sets the kernel', { skip, timeout: 300_000 }, async (t) => {
+  const script = KERNEL.map((file) => `(: >> ${file}) 2>/dev/null && echo opened || echo refused`).join('\n')
+  assert.equal(await attack(t, script), 'refused\n'.repeat(KERNEL.length))
+  if (process.getuid?.() !== 0) return
+  const outside = spawnSync('sh', ['-c', script], { encoding: 'utf8' })
+  assert.equal(outside.stdout, 'opened\n'.repeat(KERNEL.length), 'the control: root outside')
+})
+
+test('nothing that a function leaves behind outlives it, in a session of its own and without signals', {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  for (const [isSandboxed, seconds] of [
+    [true, '81001.5'],
+    [false, '81002.5'],
+  ] as const) {
+    const own = isSandboxed ? sandboxedWith() : {}
+    const { visit, site } = await showFunctions(t, functionOf('api/run', RUN), { own })
+    await runInside(visit, `trap '' HUP INT TERM; (setsid sleep ${seconds} >/dev/null 2>&1 &)`)
+    await eventually(() => processesWith(seconds).length === 1)
+    await site.stop()
+    if (isSandboxed) await eventually(() => processesWith(seconds).length === 0)
+    else {
+      const left = processesWith(seconds)
+      for (const pid of left) process.kill(pid, 'SIGKILL')
+      assert.equal(left.length, 1, 'the control: a plain process')
+    }
+  }
+})
+
+/** Runs a script in a function on the host of the lab. */
+async function inFunction(lab: Lab, rules: 'all' | 'none', script: string): Promise<string> {
+  const [program, ...words] = lab.words(process.execPath, join(import.meta.dirname, 'in-lab.ts'), 'probe', rules)
+  const child = spawn(program!, words, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(script)
+  return text(child.stdout)
+}
+
 test('a function with network reaches public addresses and DNS, and nothing of the host or of a private network', {
   skip: labSkipReason(),
   timeout: 600_000,
@@ -133,19 +178,32 @@ test('a function with network reaches public addresses and DNS, and nothing of t
   const linkLocal = /fe80[\w:]+/.exec(lab.onHost('ip -6 addr show dev h0 scope link'))?.[0]
   const script = probe(ADDRESSES.map(([, address, port]) => [address.replace('LINK_LOCAL', `${linkLocal}%h0`), port]))
   const reachedBy = (...who: Reach[]) => ADDRESSES.filter(([, , , reach]) => who.includes(reach)).map(([what]) => what)
-  const inFunction = async (rules: 'all' | 'none') => {
-    const [program, ...words] = lab.words(process.execPath, join(import.meta.dirname, 'in-lab.ts'), 'probe', rules)
-    const child = spawn(program!, words, { stdio: ['pipe', 'pipe', 'inherit'] })
-    child.stdin.end(script)
-    const said = await text(child.stdout)
+  const probed = async (rules: 'all' | 'none') => {
+    const said = await inFunction(lab, rules, script)
     return { ...readProbe(said), said }
   }
-  const open = await inFunction('none')
+  const open = await probed('none')
   assert.deepEqual(open.tcp, reachedBy('sandboxed', 'without rules'), `the control without rules: ${open.said}`)
   assert.equal(open.icmp, 'reached', 'the control without rules')
   assert.notDeepEqual(lab.arrived(), [])
-  const kept = await inFunction('all')
+  const kept = await probed('all')
   assert.deepEqual([kept.tcp, kept.udp], [reachedBy('sandboxed'), reachedBy('sandboxed')], kept.said)
   assert.deepEqual([kept.icmp, kept.abstract], ['refused', 'refused'])
   assert.deepEqual(lab.arrived(), [], 'the services of the host see nothing')
+})
+
+test('an address that the host gets while a function runs is closed', {
+  skip: labSkipReason(),
+  timeout: 600_000,
+}, async (t) => {
+  for (const [rules, expected] of [
+    ['all', EHOSTUNREACH],
+    ['none', 'reached'],
+  ] as const) {
+    const lab = await openLab(t)
+    const running = inFunction(lab, rules, attempts())
+    await eventually(() => processesWith(attempts()).length > 0)
+    lab.onHost(GET_ADDRESS)
+    assert.deepEqual(lastAttempts(await running), new Set([expected]), rules === 'none' ? 'the control' : rules)
+  }
 })

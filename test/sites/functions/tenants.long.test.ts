@@ -1,6 +1,8 @@
 /** One tenant's function against another's on one sites server, each with a control that succeeds. docs/functions.md; docs/data-cache.md. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { labSkipReason, openLab } from '../../sandbox/lab.ts'
@@ -78,6 +80,49 @@ test('functions with network reach those of their project on loopback, and none 
   const { stdout, stderr } = spawnSync(program!, words, { encoding: 'utf8' })
   const [refused, reached] = ['ConnectionRefusedError\nConnectionRefusedError\n', 'reached\nreached\n']
   assert.deepEqual(JSON.parse(stdout), { same: reached, other: refused }, stderr)
+})
+
+const SEGMENT = 71_230_001
+/** Leaves a file in both places that can be written, and a segment of shared memory. */
+const LEAVE = `echo left > /tmp/left; echo left > /dev/shm/left; ${PYTHON} -c "
+import ctypes
+print('made' if ctypes.CDLL(None).shmget(${SEGMENT}, 4096, 0o1666) >= 0 else 'none')"`
+/** Says which of them are there, and removes the segment. */
+const FIND = `for file in /tmp/left /dev/shm/left; do [ -e $file ] && echo found || echo nothing; done; ${PYTHON} -c "
+import ctypes
+c = ctypes.CDLL(None)
+segment = c.shmget(${SEGMENT}, 4096, 0)
+print('nothing' if segment < 0 else 'found')
+c.shmctl(segment, 0, None)"`
+
+/** Both places are directories of the host, and shared memory is that of the host. */
+function sharedAt(folder: string): Change {
+  return ({ options, command }) => ({
+    options: options.flatMap((word, at) => {
+      if (word === '--unshare-ipc' || word === '--size' || options[at - 1] === '--size') return []
+      const isShared = word === '--tmpfs' && ['/tmp', '/dev/shm'].includes(options[at + 1]!)
+      return isShared ? ['--bind', folder] : [word]
+    }),
+    command,
+  })
+}
+
+test('no function finds what one of another tenant left: files, a segment of shared memory', {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-shared-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o777)
+  for (const [change, expected] of [
+    [undefined, 'nothing'],
+    [sharedAt(folder), 'found'],
+  ] as const) {
+    const { one, other } = await showTenants(t, sandboxedWith(change))
+    assert.equal(await one(LEAVE), 'made\n')
+    assert.equal(await other(FIND), `${expected}\n`.repeat(3), change === undefined ? 'another' : 'the control')
+    if (change === undefined) assert.equal(await one(FIND), 'found\n'.repeat(3), 'its own')
+  }
 })
 
 const CACHE = `export async function GET(request) {
