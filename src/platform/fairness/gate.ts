@@ -15,6 +15,9 @@ import { createSemaphore } from './semaphore.ts'
 const MAX_ITERATION_MS = 5
 const MAX_WAITING = 256
 const MAX_WAIT_MS = 10_000
+/** How long an owner of a bulk write begins no other: as long as it took, and for each MiB that was read. */
+const MAX_REST_MS = 25
+const REST_MS_PER_BYTE = 25 / 1024 ** 2
 
 export type Gate = {
   /** Admits a request of `owner`, at once (undefined) or in its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
@@ -119,16 +122,27 @@ export function runWhenAdmitted<T>(
   { lists, bulk, all, slow }: Gates,
   route: { list?: unknown; slow?: true },
   owner: string,
-  isBulk: boolean,
+  bulkBytes: number,
   make: () => Promise<T>,
 ): Promise<T> {
   if (route.slow) return slow.inTurn(owner, make)
-  if (route.list === undefined && !isBulk) return runInGate(all, owner, make, true)
-  const run = async () => {
-    if (isBulk) await pauseForShortRequests()
-    return runInGate(all, owner, make, false)
+  if (route.list === undefined && bulkBytes === 0) return runInGate(all, owner, make, true)
+  const run = () => runInGate(all, owner, make, false)
+  return bulkBytes > 0 ? runBulk(bulk, owner, bulkBytes, run) : runInGate(lists, owner, run, false)
+}
+
+/** Runs a bulk write, and lets its owner rest: otherwise each iteration of the event loop would parse a large body. */
+async function runBulk<T>(gate: Gate, owner: string, bytes: number, make: () => Promise<T>): Promise<T> {
+  const place = gate.enter(owner)
+  if (place !== undefined) await place
+  await pauseForShortRequests()
+  const startedAt = performance.now()
+  try {
+    return await make()
+  } finally {
+    const took = performance.now() - startedAt
+    setTimeout(() => gate.leave(owner), Math.max(Math.min(took, MAX_REST_MS), bytes * REST_MS_PER_BYTE))
   }
-  return runInGate(isBulk ? bulk : lists, owner, run, false)
 }
 
 /** Runs a request when the gate admits it. `isShort`: long lists pause for it, also while it waits. */

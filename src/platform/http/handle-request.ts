@@ -95,7 +95,7 @@ async function dispatch(
   }
   if (route.auth === 'public' && isList(route)) rejectUnknownFilters(route, query)
   const owner = caller?.shareId ?? (route.auth === 'client' ? peerAddress(request.peer) : 'operator')
-  const isBulk = caller !== undefined && (request.body?.length ?? 0) > BULK_BODY_BYTES
+  const bytes = caller === undefined ? 0 : (request.body?.length ?? 0)
   const make = async () => {
     // Parsed only now: the budget counts bytes of waiting bodies, not parsed values.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
@@ -109,7 +109,7 @@ async function dispatch(
   }
   const { gates, file } = request
   const answer = await (file === undefined
-    ? runWhenAdmitted(gates, route, owner, isBulk, make)
+    ? runWhenAdmitted(gates, route, owner, bytes > BULK_BODY_BYTES ? bytes : 0, make)
     : gates.files.inTurn(owner, make, file.gone))
   if (route.method === 'GET') await endOfIteration()
   return { ...answer, owner }

@@ -8,7 +8,7 @@ import type { Route } from '../../../src/platform/http/route.ts'
 
 const gates = createGates('sqlite', () => true)
 /** A request that makes no long list. */
-const askShort = (work: () => Promise<void>) => runWhenAdmitted(gates, {} as Route, 'account', false, work)
+const askShort = (work: () => Promise<void>) => runWhenAdmitted(gates, {} as Route, 'account', 0, work)
 
 /** A clock that is set by hand, and a list whose steps take 4 ms each, longer than a piece, or as long as is said. */
 function openList(t: TestContext, steps: number, stepMs = 4) {
@@ -47,7 +47,7 @@ test('a large body is parsed when no short request is pending, and after 25 ms a
   const { pass } = openList(t, 0)
   const one = Promise.withResolvers<void>()
   const parsed: string[] = []
-  const send = (name: string) => runWhenAdmitted(gates, {} as Route, name, true, async () => void parsed.push(name))
+  const send = (name: string) => runWhenAdmitted(gates, {} as Route, name, 8193, async () => void parsed.push(name))
   const asked = askShort(() => one.promise)
   const first = send('at the latest')
   await pass(24)
@@ -62,6 +62,32 @@ test('a large body is parsed when no short request is pending, and after 25 ms a
   await pass(2)
   await second
   assert.deepEqual(parsed, ['at the latest', 'at once'])
+})
+
+test('an account begins its next large body after a rest, as long as the last one took and for its bytes', async (t) => {
+  const { pass } = openList(t, 0)
+  const begun: string[] = []
+  const send = (account: string, bytes: number, work: () => unknown) =>
+    runWhenAdmitted(gates, {} as Route, account, bytes, async () => {
+      begun.push(account)
+      await work()
+    })
+  for (const [bytes, workMs, restMs] of [
+    [9000, 7, 7],
+    [1024 ** 2, 7, 25],
+    [9000, 400, 25],
+  ] as const) {
+    begun.length = 0
+    await send('a', bytes, () => pass(workMs))
+    const next = send('a', 9000, () => {})
+    const other = send('b', 9000, () => {})
+    await pass(restMs - 2)
+    assert.deepEqual(begun, ['a', 'b'], `${bytes} bytes, ${workMs} ms`)
+    await pass(4)
+    assert.deepEqual(begun, ['a', 'b', 'a'], `${bytes} bytes, ${workMs} ms`)
+    await Promise.all([next, other])
+    await pass(2)
+  }
 })
 
 test('short steps are made in one piece of 3 ms', async (t) => {
