@@ -59,7 +59,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('without an identity provider, its address leads to the page of the sign-in', async (world) => {
+onBothEngines('without an identity provider, its address redirects to the page of the sign-in', async (world) => {
   const led = await openClient(world).get('/sign-in/sso')
   assert.deepEqual([led.status, led.location], [303, '/sign-in'])
 })
