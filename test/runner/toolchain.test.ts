@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -112,6 +113,15 @@ test('a start removes installations that a killed runner left, and neither tools
   }
   await openWithNpm(t, 'mkdir node_modules', { beforehand })
   assert.deepEqual(readdirSync(tools).sort(), ['.new-node-22-running', 'node-22'])
+})
+
+test('a start passes over an installation that another runner removes meanwhile', async (t) => {
+  // Its name is listed, and nothing is there.
+  const beforehand = (folder: string) => {
+    mkdirSync(folder)
+    symlinkSync(join(folder, 'nowhere'), join(folder, '.new-node-22-gone'))
+  }
+  await openWithNpm(t, 'mkdir node_modules', { beforehand })
 })
 
 test('nothing of an installation outlives a runner that is killed', async (t) => {

@@ -72,9 +72,11 @@ export async function openToolchain(options: ToolchainOptions): Promise<Toolchai
 
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
+    if (!name.startsWith(UNFINISHED)) continue
     const path = join(directory, name)
-    if (!name.startsWith(UNFINISHED) || (await stat(path)).mtimeMs > Date.now() - STALE_MS) continue
-    await rm(path, { recursive: true, force: true })
+    // Another runner may have removed or finished it.
+    const stats = await stat(path).catch(() => undefined)
+    if (stats && stats.mtimeMs <= Date.now() - STALE_MS) await rm(path, { recursive: true, force: true })
   }
 }
 
