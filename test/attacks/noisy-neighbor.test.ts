@@ -7,21 +7,15 @@ import { newHome, processOnBothEngines, startService } from '../support/process.
 import type { Engine } from '../support/world.ts'
 import { FULL, sayFigure } from './form.ts'
 import { ATTACKS } from './noisy-neighbor/attacks.ts'
+import { BOUND_MS, boundOf, MAX_MS, ROUNDS } from './noisy-neighbor/bound.ts'
 import { type Measured, startMeter } from './noisy-neighbor/meter.ts'
 import { type Attack, mustDo, openTeam, type Scene } from './noisy-neighbor/scene.ts'
 
 const LASTS_MS = FULL ? 15_000 : 6000
 /** How long the neighbor is measured before the attack: the control. */
 const ALONE_MS = 3000
-const MAX_MS = 100
-/** And no single answer takes longer. */
+/** No single answer takes longer. */
 const WORST_MS = 250
-/** The short form has few samples and a service that has just started, on whatever machine: it looks for stalls. */
-const BOUND_MS = FULL ? MAX_MS : 5 * MAX_MS
-/** A machine on which the neighbor alone has a longer p90 is slow or busy: what may be felt of an attack is longer in proportion. */
-const MAX_ALONE_MS = 15
-/** What a machine does of its own (another one takes its processors for half a second) is not there each time, and what an attack does is. */
-const ROUNDS = 3
 const MAX_MEMORY = 512e6
 
 type Owner = Parameters<typeof newHome>[0]
@@ -67,7 +61,7 @@ async function feltTooLate(t: Owner, engine: Engine, name: string, attack: Attac
   )
   assert.equal(failed, 0, `${failed} of ${asked} failed`)
   assert.ok(mib * MIB < MAX_MEMORY, `${mib} MiB`)
-  const bound = BOUND_MS * Math.max(1, alone.p90 / MAX_ALONE_MS)
+  const bound = boundOf(alone)
   if (p99 >= bound) return `p99 ${p99} ms; the bound is ${bound} ms`
   const worst = (WORST_MS * bound) / BOUND_MS
   return FULL && longest >= worst ? `the longest answer took ${longest} ms; the bound is ${worst} ms` : undefined

@@ -9,7 +9,8 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 const EVERY_MS = 20
 
 export type Measured = { p50: number; p90: number; p99: number; longest: number; asked: number; failed: number }
-type Data = { address: string; token: string; teamId: string }
+/** What is asked: the API by a team, or the paths of a site by its visitors. */
+type Data = { address: string } & ({ token: string; teamId: string } | { host: string; paths: readonly string[] })
 
 /** Begins to measure; the answer stops it and gives what was measured. */
 export function startMeter(data: Data): () => Promise<Measured> {
@@ -23,7 +24,7 @@ export function startMeter(data: Data): () => Promise<Measured> {
 }
 
 if (parentPort !== null) {
-  const { address, token, teamId } = workerData as Data
+  const data = workerData as Data
   const agent = new Agent({ keepAlive: true })
   const took: number[] = []
   let failed = 0
@@ -31,9 +32,10 @@ if (parentPort !== null) {
   const open = new Set<Promise<void>>()
   const begun = performance.now()
 
-  /** Mostly what every client asks, now and then a write, and rarely a password to hash. */
+  /** Of a site one path after another; of the API mostly what every client asks, now and then a write, and rarely a password to hash. */
   const next = (): { method: string; path: string; body?: string } => {
-    const team = `teamId=${teamId}`
+    if ('paths' in data) return { method: 'GET', path: data.paths[n % data.paths.length]! }
+    const team = `teamId=${data.teamId}`
     if (n % 10 === 9) {
       const body = JSON.stringify({ key: 'K', value: String(n), type: 'plain', target: ['production'] })
       return { method: 'POST', path: `/v10/projects/neighbor/env?upsert=true&${team}`, body }
@@ -49,8 +51,9 @@ if (parentPort !== null) {
   const ask = (due: number): Promise<void> =>
     new Promise((resolve) => {
       const { method, path, body } = next()
-      const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
-      const asked = request(address + path, { method, headers, agent }, (answer) => {
+      const own = 'host' in data ? { host: data.host } : { authorization: `Bearer ${data.token}` }
+      const headers = { ...own, ...(body && { 'content-type': 'application/json' }) }
+      const asked = request(data.address + path, { method, headers, agent }, (answer) => {
         answer.resume().on('end', () => {
           took.push(performance.now() - due)
           if (answer.statusCode! >= 300) failed++
