@@ -21,7 +21,7 @@ const MAX_ATTEMPTS = 3
 const MAX_OPEN_MS = 10 * 60_000
 const CANCELED = 0.05
 
-type Line = { serial: string; text: string }
+type Line = { serial: string; type: string; text: string }
 type Drill = {
   run: Run
   programs: Programs
@@ -177,8 +177,10 @@ async function mustKeepLogs(drill: Drill, states: Map<string, string>): Promise<
     found.lost += lost.length
     if (lost.length > 0) found.broken.push(`${id}: ${lost.length} lines that were seen have gone`)
     if (lines.some(({ serial }, at) => Number(serial) !== at)) found.broken.push(`${id}: serials are not in order`)
+    // The reason of a failure, which is `fatal`, has the last lines once more.
+    const output = lines.filter(({ type }) => type === 'stdout')
     const runs = Map.groupBy(
-      lines.flatMap(({ text }) => [/^(run\w+) line (\d+)$/.exec(text)].filter((one) => one !== null)),
+      output.flatMap(({ text }) => [/^(run\w+) line (\d+)$/.exec(text)].filter((one) => one !== null)),
       ([, run]) => run!,
     )
     for (const [run, own] of runs) {
