@@ -81,7 +81,7 @@ except OSError as error: print(error.strerror)`),
   {
     what: 'reserves more memory than it may',
     script: python(`import mmap
-try: mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, 0); print('OK')
+try: mmap.mmap(-1, 300 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, 0); print('OK')
 except OSError as error: print(error.strerror)`),
     stopped: /^Cannot allocate memory$/m,
     control: unlimited('as'),
