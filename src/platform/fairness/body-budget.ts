@@ -11,9 +11,11 @@ type Done = (error: Error | null, body?: Buffer) => void
 type PendingBody = { bytes: number; fail: (key: RefusalKey) => void }
 
 export type BodyBudget = {
-  /** Reads a body of `declared` bytes (NaN: unknown). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
-  read(stream: Readable, limit: number, declared: number, done: Done): void
-  release(body: Buffer): void
+  /**
+   * Reads a body of `declared` bytes (NaN: unknown). Its bytes count until the returned function is called, which also stops reading. Refuses:
+   * payload_too_large 413, bad_request 400, overloaded 503.
+   */
+  read(stream: Readable, limit: number, declared: number, done: Done): () => void
 }
 
 /** Creates a budget. Above it, the oldest arriving body is cut off: a stalled client is soon the oldest, and fast clients are not affected. */
@@ -37,9 +39,6 @@ export function createBodyBudget(budget: number = BODY_BUDGET): BodyBudget {
   return {
     read: (stream, limit, declared, done) =>
       readBody({ hold, drop, whole: (body) => coming.delete(body) }, stream, limit, declared, done),
-    release(body) {
-      total -= body.length
-    },
   }
 }
 
@@ -49,7 +48,7 @@ type Budget = {
   whole(one: PendingBody): void
 }
 
-function readBody(budget: Budget, stream: Readable, limit: number, declared: number, done: Done): void {
+function readBody(budget: Budget, stream: Readable, limit: number, declared: number, done: Done): () => void {
   const chunks = collectBytes()
   const leave = () => {
     stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
@@ -78,4 +77,8 @@ function readBody(budget: Budget, stream: Readable, limit: number, declared: num
   const onBroken = () => pending.fail('bad_request')
   if (declared > limit) pending.fail('payload_too_large')
   else stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
+  return () => {
+    leave()
+    budget.drop(pending)
+  }
 }

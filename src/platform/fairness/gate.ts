@@ -18,6 +18,10 @@ const MAX_WAIT_MS = 10_000
 /** How long an owner of a bulk write begins no other: as long as it took, and for each MiB that was read. */
 const MAX_REST_MS = 25
 const REST_MS_PER_BYTE = 25 / 1024 ** 2
+/** Bodies above this size count as bulk writes. */
+const BULK_BYTES = 8 * 1024
+/** Long bodies of an account that are read or processed; others wait in their connections, unread. */
+const MAX_LONG_BODIES = 8
 
 export type Gate = {
   /** Admits a request of `owner`, at once (undefined) or in its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
@@ -83,8 +87,14 @@ function tooManyRequests(): Refusal {
   return new Refusal('rate_limited', message, { name: 'in-flight' }, { 'retry-after': '1' })
 }
 
-/** The gates of a service: `all` for every request; before it `lists` for long lists and `bulk` for long bodies. `files` and `slow` stand alone. */
-export type Gates = { all: Gate; lists: Gate; bulk: Gate; files: Turns; slow: Turns }
+/**
+ * The gates of a service: `all` for every request; before it `lists` for long lists and `bulk` for long bodies, which `bodies` admits before they are
+ * read. `files` and `slow` stand alone.
+ */
+export type Gates = { all: Gate; lists: Gate; bulk: Gate; bodies: Gate; files: Turns; slow: Turns }
+
+/** A body that waits in its connection. `read`: reads it whole. */
+export type LongBody = { read(): Promise<Buffer> }
 
 /**
  * Creates the gates. `hasCapacity`: whether an account may start another list; false while too many of its bytes are pending. `timeout`: factor of the
@@ -97,12 +107,14 @@ export function createGates(
 ): Gates {
   // Concurrent long transactions of one account would cause each other serialization failures, then run exclusively and block everyone.
   const bulk = createGate({ maxPerOwner: 1, patience: timeout })
+  const bodies = createGate({ maxPerOwner: MAX_LONG_BODIES, patience: timeout })
   const [files, slow] = [createTurns('files'), createTurns('deployments')]
   // SQLite is read in this process: two lists of one account would only slow each other down.
   if (engine === 'sqlite')
     return {
       all: createGate({ maxPerOwner: 64, patience: timeout }),
       bulk,
+      bodies,
       files,
       slow,
       lists: createGate({ maxPerOwner: 1, maxTotal: 2, canEnter: hasCapacity, patience: timeout }),
@@ -111,6 +123,7 @@ export function createGates(
   return {
     all: createGate({ maxPerOwner: 16, patience: timeout }),
     bulk,
+    bodies,
     files,
     slow,
     lists: createGate({ maxPerOwner: 2, maxTotal: 6, canEnter: hasCapacity, patience: timeout }),
@@ -129,6 +142,24 @@ export function runWhenAdmitted<T>(
   if (route.list === undefined && bulkBytes === 0) return runInGate(all, owner, make, true)
   const run = () => runInGate(all, owner, make, false)
   return bulkBytes > 0 ? runBulk(bulk, owner, bulkBytes, run) : runInGate(lists, owner, run, false)
+}
+
+/** Whether a body of this size is a bulk write. NaN: unknown, so it may be. */
+export function isBulk(bytes: number): boolean {
+  return !(bytes <= BULK_BYTES)
+}
+
+/** Reads a long body in the turn of its owner, and runs `make` with it. Refuses: rate_limited 429, and as reading does. */
+export async function runWithBody<T>(
+  { bodies }: Gates,
+  { slow }: { slow?: true },
+  owner: string,
+  { read }: LongBody,
+  make: (body: Buffer) => Promise<T>,
+): Promise<T> {
+  // A slow route waits for its own turn without a timeout, and others of its account are read meanwhile.
+  if (slow) return make(await runInGate(bodies, owner, read, false))
+  return runInGate(bodies, owner, async () => make(await read()), false)
 }
 
 /** Runs a bulk write, and lets its owner rest: otherwise each iteration of the event loop would parse a large body. */

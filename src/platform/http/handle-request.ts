@@ -7,7 +7,7 @@ import { resolveNames } from '../access/names.ts'
 import { serializeRevocations } from '../access/user-write-lock.ts'
 import { endOfIteration } from '../base/event-loop.ts'
 import type { Queries } from '../db/db.ts'
-import { type Gates, runWhenAdmitted } from '../fairness/gate.ts'
+import { type Gates, isBulk, type LongBody, runWhenAdmitted, runWithBody } from '../fairness/gate.ts'
 import { openStream } from '../fairness/streams.ts'
 import { countRequest } from '../limiter/limiter.ts'
 import { spendWrite } from '../limiter/spending.ts'
@@ -42,6 +42,8 @@ export type ApiRequest = {
   contentType: string | undefined
   params: Params
   body: Buffer | undefined
+  /** In place of the body where that is long. */
+  longBody?: LongBody | undefined
   /** For routes with `fileBody`. */
   file?: IncomingFile
   peer: Peer
@@ -50,9 +52,6 @@ export type ApiRequest = {
 
 /** A response and its owner: an account, the address of an app, or the operator. */
 export type OwnedResponse = SerializedResponse & { owner: string }
-
-/** Bodies above this size count as bulk writes; an account runs one at a time. */
-const BULK_BODY_BYTES = 8 * 1024
 
 /** Handles a request of a route, or refuses with a key that the route declares. docs/architecture.md: Request lifecycle. */
 export async function handleRequest(deps: Deps, route: Route, request: ApiRequest): Promise<OwnedResponse> {
@@ -95,22 +94,27 @@ async function dispatch(
   }
   if (route.auth === 'public' && isList(route)) rejectUnknownFilters(route, query)
   const owner = caller?.shareId ?? (route.auth === 'client' ? peerAddress(request.peer) : 'operator')
-  const bytes = caller === undefined ? 0 : (request.body?.length ?? 0)
-  const make = async () => {
+  const make = async (sent: Buffer | undefined) => {
     // Parsed only now: the budget counts bytes of waiting bodies, not parsed values.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
     const dropped: string[] = []
-    const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
+    const body = await readBody(route, request.contentType, textBodyOf(request.headers, sent), dropped)
     const input: Input = { ...unread, body, file: request.file }
-    const admitted = { deps, now, route, request, credentials, caller, input }
+    const admitted = { deps, now, route, request: { ...request, body: sent }, credentials, caller, input }
     const answer = await (route.method === 'GET' || route.reads ? executeRead : executeWrite)(admitted)
     const namesIgnored = route.method === 'PATCH' || route.namesIgnored
     return namesIgnored ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
   }
-  const { gates, file } = request
-  const answer = await (file === undefined
-    ? runWhenAdmitted(gates, route, owner, bytes > BULK_BODY_BYTES ? bytes : 0, make)
-    : gates.files.inTurn(owner, make, file.gone))
+  const { gates, file, longBody } = request
+  const run = (sent: Buffer | undefined) => {
+    const bytes = caller === undefined ? 0 : (sent?.length ?? 0)
+    return runWhenAdmitted(gates, route, owner, isBulk(bytes) ? bytes : 0, () => make(sent))
+  }
+  const answer = await (file !== undefined
+    ? gates.files.inTurn(owner, () => make(undefined), file.gone)
+    : longBody !== undefined
+      ? runWithBody(gates, route, owner, longBody, run)
+      : run(request.body))
   if (route.method === 'GET') await endOfIteration()
   return { ...answer, owner }
 }

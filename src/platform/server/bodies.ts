@@ -1,15 +1,22 @@
-/** Reads bodies before the handler, or leaves them to the operation of a route with `fileBody`. docs/limits.md: Sizes and timeouts, Uploads. */
+/**
+ * Reads bodies before the handler, long ones of operations once their account has a turn, or leaves them to an operation with `fileBody`.
+ * docs/limits.md: Sizes and timeouts, Uploads.
+ */
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingFile } from '../../context.ts'
 import { createBodyBudget } from '../fairness/body-budget.ts'
 import { atLeastSpeed, cutOff } from '../fairness/file-turns.ts'
+import { isBulk, type LongBody } from '../fairness/gate.ts'
 import { singleHeader } from '../http/parse-request.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { PacedRequest } from './paced-request.ts'
 
-/** Route `config` that leaves the body to the operation. */
+/** Route `config` that leaves the body to the operation, or a long one until its account has a turn. */
 export const AS_IT_COMES = { asItComes: true }
+export const IN_TURN = { inTurn: true }
+
+const longBodies = new WeakMap<FastifyRequest, LongBody>()
 
 /** Sockets of file requests. `ends`: the connection closes after the response, because the rest of the body has no timeout any more. */
 const files = new WeakMap<Socket, { ends: boolean }>()
@@ -17,6 +24,7 @@ const files = new WeakMap<Socket, { ends: boolean }>()
 /** Reads the bodies of a server. Call the returned function for each response that is sent. */
 export function readBodies(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const bodies = createBodyBudget()
+  const endings = new WeakMap<FastifyRequest, () => void>()
   // The handler parses, so that an unauthenticated client with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
@@ -24,10 +32,29 @@ export function readBodies(app: FastifyInstance): (request: FastifyRequest, repl
       paced(payload)?.hold()
       return done(null)
     }
-    bodies.read(payload, request.routeOptions.bodyLimit, Number(request.headers['content-length']), done)
+    const limit = request.routeOptions.bodyLimit
+    const declared = Number(request.headers['content-length'])
+    const waits = 'inTurn' in request.routeOptions.config && isBulk(declared) && !(declared > limit)
+    if (waits) paced(payload)?.pauseBody()
+    const { promise: body, resolve, reject } = Promise.withResolvers<Buffer>()
+    const ending = bodies.read(payload, limit, declared, (error, whole) => {
+      if (!waits) done(error, whole)
+      else if (error) reject(error)
+      else resolve(whole!)
+    })
+    endings.set(request, ending)
+    if (!waits) return
+    // It is awaited in its turn, or the request was refused before.
+    body.catch(() => {})
+    const read = () => {
+      paced(payload)?.letGo()
+      return body
+    }
+    longBodies.set(request, { read })
+    done(null)
   })
   return (request, reply) => {
-    if (request.body !== undefined) bodies.release(request.body as Buffer)
+    endings.get(request)?.()
     const ends = files.get(request.raw.socket)?.ends
     files.delete(request.raw.socket)
     if (request.raw.complete) return
@@ -41,6 +68,11 @@ export function readBodies(app: FastifyInstance): (request: FastifyRequest, repl
 /** Undefined for a request without a connection. */
 function paced(request: unknown): PacedRequest | undefined {
   return request instanceof PacedRequest ? request : undefined
+}
+
+/** Returns the long body of a request, which is read once it has a turn; undefined where the body was short and is read. */
+export function longBodyOf(request: FastifyRequest): LongBody | undefined {
+  return longBodies.get(request)
 }
 
 /** Returns the file of a request. Reading starts with the first chunk requested; then a minimum speed replaces the timeout. */

@@ -25,7 +25,7 @@ let ends = false
 export class PacedRequest extends IncomingMessage {
   #waits = false
   #held = false
-  /** Called when a held request is released. */
+  /** Called when a held file is released. */
   onLetGo: (() => void) | undefined
   /** Chunk count of a held file, which limits its cost. */
   #file: { pieces: number; bytes: number } | undefined
@@ -50,10 +50,15 @@ export class PacedRequest extends IncomingMessage {
     if (!this.#waits && !this.#held) super._read(bytes)
   }
 
-  /** Pauses reading until `letGo`: queued one-byte chunks would take a hundred times their bytes. */
+  /** Pauses a file until `letGo`: queued one-byte chunks would take a hundred times their bytes. */
   hold(): void {
-    this.#held = true
+    this.pauseBody()
     this.#file = { pieces: 0, bytes: 0 }
+  }
+
+  /** Pauses the connection until `letGo`. What it has read already goes to the reader. */
+  pauseBody(): void {
+    this.#held = true
   }
 
   isHeld(): boolean {

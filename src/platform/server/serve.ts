@@ -14,7 +14,7 @@ import { createRouteClient, type RouteClient } from '../pages/route-client.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { HSTS, isTlsError, readPair, secureOptions, watchCertificate } from '../tls/tls.ts'
-import { AS_IT_COMES, canTakeLonger, fileOf, readBodies } from './bodies.ts'
+import { AS_IT_COMES, canTakeLonger, fileOf, IN_TURN, longBodyOf, readBodies } from './bodies.ts'
 import { takeTlsOnLaptop } from './both-protocols.ts'
 import { boundConnections } from './connections.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
@@ -155,7 +155,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
   app.route({
     method: route.method,
     url: routedPath(route),
-    config: { ...(route.auth === 'operator' && STRICT_PATH), ...(route.fileBody && AS_IT_COMES) },
+    config: { ...(route.auth === 'operator' && STRICT_PATH), ...(route.fileBody ? AS_IT_COMES : IN_TURN) },
     bodyLimit: bodyLimitOf(route),
     handler: watch.withSpan(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
       const since = watch.begin()
@@ -176,6 +176,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
           contentType: request.headers['content-type'],
           params: request.params as Params,
           body: request.body as Buffer | undefined,
+          longBody: longBodyOf(request),
           ...(route.fileBody && { file: fileOf(request) }),
           peer: peerOf(deps, request.raw),
           gates: answers.gates,

@@ -258,7 +258,7 @@ test('how many lists, bulk writes and requests run at once, of one account and o
   ] as const) {
     let hasCapacity = false
     const gates = createGates(engine, () => hasCapacity)
-    const enters = async (name: 'all' | 'bulk' | 'lists', owner: string) => {
+    const enters = async (name: 'all' | 'bulk' | 'bodies' | 'lists', owner: string) => {
       await nextTurn()
       let entered = 0
       const add = () => void entered++
@@ -270,7 +270,8 @@ test('how many lists, bulk writes and requests run at once, of one account and o
       await turns(80)
       return entered
     }
-    assert.deepEqual([await enters('all', 'a'), await enters('bulk', 'a')], [most.all, 1], engine)
+    const entered = [await enters('all', 'a'), await enters('bulk', 'a'), await enters('bodies', 'a')]
+    assert.deepEqual(entered, [most.all, 1, 8], engine)
     assert.equal(await enters('lists', 'none'), 0, 'an account whose answers have not left makes no list')
     hasCapacity = true
     const other = createGates(engine, () => hasCapacity)

@@ -52,12 +52,15 @@ processOnBothEngines(
     const running = await startService(t, home)
     const { token } = credentialsOf(home)
     const slow = Array.from({ length: 50 }, () => sendRaw(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\n'))
-    const most = Buffer.concat([Buffer.from(bodyOf(MIB, token)), Buffer.alloc(MIB - 1, ' ')])
+    const FORM = MIB / 4
+    const head = `POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${FORM}\r\n\r\n`
+    const most = Buffer.concat([Buffer.from(head), Buffer.alloc(FORM - 1, ' ')])
     const over = 20
-    const stalled = Array.from({ length: BODY_BUDGET / MIB + over }, () => sendRaw(running, most))
+    // Long bodies of the API wait for a turn; forms of unauthenticated clients are read as they come.
+    const stalled = Array.from({ length: BODY_BUDGET / FORM + over }, () => sendRaw(running, most))
     const gone = () => stalled.filter(({ socket }) => socket.destroyed).length
     while (gone() < over) await create(running, token, 200)
-    const told = stalled.filter(({ heard }) => /^HTTP\/1\.1 503 [\s\S]*"code":"overloaded"/.test(heard()))
+    const told = stalled.filter(({ heard }) => /^HTTP\/1\.1 503 /.test(heard()))
     // A client that is disconnected while it sends may lose the response to the reset of its connection.
     assert.ok(told.length > 0, 'no client got the 503')
     assert.ok(slow.every(({ socket }) => !socket.destroyed) && stalled.some(({ socket }) => !socket.destroyed))
@@ -84,8 +87,8 @@ test('the body that has been arriving for longest is refused, whole bodies are n
   const begin = (limit = 90) => {
     const stream = new PassThrough()
     const end: Partial<End> = {}
-    bodies.read(stream, limit, Number.NaN, (error, body) => Object.assign(end, { error, body }))
-    return { stream, end }
+    const release = bodies.read(stream, limit, Number.NaN, (error, body) => Object.assign(end, { error, body }))
+    return { stream, end, release }
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   const key = (end: Partial<End>) => (end.error instanceof Refusal ? end.error.key : end.error)
@@ -119,8 +122,8 @@ test('the body that has been arriving for longest is refused, whole bodies are n
     f.stream.destroy()
     await turn()
     assert.equal(key(f.end), 'bad_request')
-    bodies.release(a.end.body!)
-    bodies.release(c.end.body!)
+    a.release()
+    c.release()
   }
   const whole = begin(100)
   whole.stream.end('x'.repeat(100))
