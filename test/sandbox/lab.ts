@@ -23,7 +23,11 @@ ip link add docker0 type bridge
 for address in 198.51.100.2/24 198.51.100.3/24 2001:db8:1::2/64 2001:db8:1::3/64; do ip addr add $address dev h0; done
 for address in 10.9.0.5/24 203.0.113.9/24; do ip addr add $address dev h1; done
 ip addr add 172.17.0.1/16 dev docker0
-for name in lo h0 h1 docker0; do ip link set $name up; done`
+for name in lo h0 h1 docker0; do ip link set $name up; done
+ip link add down0 type veth peer name down1
+ip addr add 192.88.10.1/24 dev down0
+for address in 192.88.9.78/32 2001:db8:9::1/128; do ip addr add $address dev lo; done
+ip route add local 192.88.12.0/24 dev lo`
 
 const INTERNET = `for name in all default n0 n1; do echo 0 > /proc/sys/net/ipv6/conf/$name/accept_dad; done
 for address in 198.51.100.1/24 198.51.100.7/24 192.88.8.7/24 2001:db8:1::1/64 2001:db8:1::7/64; do ip addr add $address dev n0; done

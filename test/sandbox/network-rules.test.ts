@@ -1,7 +1,7 @@
 /** The rules of the network, as a pure function of the addresses of the host. docs/sandbox.md: Network. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forwardAddress, resolversOf, routesOf } from '../../src/sandbox/network/host-addresses.ts'
+import { forwardAddress, localOf, resolversOf, routesOf } from '../../src/sandbox/network/host-addresses.ts'
 import { addToRules, networkRules } from '../../src/sandbox/network/rules.ts'
 
 const NOTHING = { addresses: [], networks: [] }
@@ -104,6 +104,42 @@ test('gateways are the next hops of the routes of the kernel', () => {
 test('networks of the host are those of its routes without a next hop, on devices with neighbors', () => {
   const { networks } = routesOf(ROUTES4, ROUTES6, (device) => device !== 'tun0')
   assert.deepEqual(networks, ['198.51.100.0/24', '2001:db8:1::/64'])
+})
+
+test('the host answers at each address and prefix that the kernel routes to itself', () => {
+  const trie = `Main:
+  +-- 0.0.0.0/0 3 0 4
+     |-- 0.0.0.0
+        /0 universe UNICAST
+        /0 host LOCAL
+     +-- 127.0.0.0/31 1 0 0
+        |-- 127.0.0.0
+           /8 host LOCAL
+        |-- 127.0.0.1
+           /32 host LOCAL
+     |-- 192.88.12.0
+        /24 link UNICAST
+        /25 host LOCAL
+     |-- 192.88.9.78
+        /32 host LOCAL
+Local:
+     |-- 192.88.9.78
+        /32 host LOCAL
+     |-- 192.88.9.255
+        /32 link BROADCAST
+`
+  const routes6 = routes6Of(
+    ['20010db8000900000000000000000001', '80', NO_HOP, '80200001', 'lo'],
+    ['20010db8000a00000000000000000000', '40', NO_HOP, '80000001', 'lo'],
+    ['20010db8000100000000000000000000', '80', NO_HOP, '00300001', 'eth0'],
+    ['20010db8000100000000000000000000', '40', NO_HOP, '00000001', 'eth0'],
+    [NO_HOP, '00', NO_HOP, '80000001', 'lo'],
+  )
+  assert.deepEqual(localOf(trie, routes6), [
+    ...['127.0.0.0/8', '127.0.0.1', '192.88.12.0/25', '192.88.9.78'],
+    ...['2001:db8:9::1', '2001:db8:a::/64', '2001:db8:1::'],
+  ])
+  assert.deepEqual(localOf('', ''), [])
 })
 
 test('resolvers are read from the file of the host', () => {

@@ -41,7 +41,7 @@ function pasta(dnsAddress: string): string[] {
     ...['--foreground', '--quiet'],
     // The address and the routes of the host.
     '--config-net',
-    // No port of the sandbox is open on the host, and no port of the host's loopback in the sandbox.
+    // No port that a sandbox listens at is open on the host, and no port of the host's loopback in the sandbox. UDP sends from ports of the host: docs/sandbox.md: Network.
     ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
     // Otherwise the address of the gateway reaches the host itself.
     '--no-map-gw',

@@ -6,12 +6,12 @@ import ipaddr from 'ipaddr.js'
 /** Reserved for documentation (RFC 5737): no service is there, and the private ranges do not hold them. */
 const FORWARD_ADDRESSES = ['203.0.113.253', '192.0.2.53', '198.51.100.53']
 
-/** Flags of the kernel: of a route that refuses, and of a device without neighbors, such as a tunnel. */
-const [RTF_REJECT, IFF_NOARP] = [0x200, 0x80]
+/** Flags of the kernel: of a route that refuses, of one to the host itself, and of a device without neighbors, such as a tunnel. */
+const [RTF_REJECT, RTF_LOCAL_OR_ANYCAST, IFF_NOARP] = [0x200, 0x80100000, 0x80]
 
 /** What sandboxes do not reach of a host and next to it. */
 export type HostNetwork = {
-  /** Of its interfaces, without those of loopback, which are never reached, and the next hop of each route. */
+  /** What it answers at, also on loopback and on cards that are down, and the next hop of each route. */
   addresses: readonly string[]
   /** Those that it reaches without a next hop. */
   networks: readonly string[]
@@ -19,8 +19,30 @@ export type HostNetwork = {
 
 /** Returns what sandboxes do not reach of this host and next to it. */
 export function hostNetwork(): HostNetwork {
-  const { gateways, networks } = routesOf(tryRead('/proc/net/route'), tryRead('/proc/net/ipv6_route'), hasNeighbors)
-  return { addresses: [...interfaces().map(({ address }) => address), ...gateways], networks }
+  const routes6 = tryRead('/proc/net/ipv6_route')
+  const { gateways, networks } = routesOf(tryRead('/proc/net/route'), routes6, hasNeighbors)
+  const local = localOf(tryRead('/proc/net/fib_trie'), routes6)
+  const addresses = new Set([...interfaces().map(({ address }) => address), ...local, ...gateways])
+  return { addresses: [...addresses], networks }
+}
+
+/**
+ * Returns the addresses and prefixes that the host itself answers at, in the texts of `/proc/net/fib_trie` and `/proc/net/ipv6_route`. An address of
+ * loopback can be public, and a card that is down keeps its own. Pure.
+ */
+export function localOf(trie4: string, routes6: string): string[] {
+  const local = []
+  let address = ''
+  for (const [first, second, third] of rowsOf(trie4)) {
+    if (first === '|--') address = second!
+    else if (third === 'LOCAL') local.push(`${address}${first}`)
+  }
+  for (const [to, length, , , , , , , flags] of rowsOf(routes6))
+    if ((Number.parseInt(flags!, 16) & RTF_LOCAL_OR_ANYCAST) !== 0)
+      local.push(`${ipv6Of(to!)}/${Number.parseInt(length!, 16)}`)
+  // A route of all addresses to the host is for a transparent proxy.
+  const prefixes = local.filter((text) => !text.endsWith('/0'))
+  return [...new Set(prefixes.map((text) => text.replace(text.includes(':') ? /\/128$/ : /\/32$/, '')))]
 }
 
 /**
