@@ -18,7 +18,8 @@ import { judge, type Results, show } from './bench/report.ts'
 import { newNames } from './bench/rounds.ts'
 import { measureScale } from './bench/scale.ts'
 import { showInstances, showScale } from './bench/scale-report.ts'
-import { showSites } from './bench/sites/report.ts'
+import { measureFunctions } from './bench/sites/functions.ts'
+import { showFunctions, showSites } from './bench/sites/report.ts'
 import { measureSites } from './bench/sites/sites.ts'
 import { measureSoak, showSoak } from './bench/soak.ts'
 import { measureStart } from './bench/start.ts'
@@ -34,6 +35,7 @@ const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--engine sqlite|pos
 npm run bench -- --scale [--rows 1000,100000,1000000] [--engine sqlite|postgres] [--json]
   What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.
 npm run bench -- --sites: compare a sites server with Caddy and nginx, and deploys with rsync.
+npm run bench -- --functions: compare functions with plain Node.js, and prerendered pages with static ones.
 npm run bench -- --soak MINUTES: memory under a long load, and answers at half load.`
 
 const options = readOptions()
@@ -66,6 +68,7 @@ function readOptions() {
         soak: { type: 'string' },
         instances: { type: 'boolean' },
         sites: { type: 'boolean' },
+        functions: { type: 'boolean' },
         rows: { type: 'string', default: '1000,100000,1000000' },
         engine: { type: 'string' },
       },
@@ -89,6 +92,7 @@ function readOptions() {
 function wantedRun(): () => Promise<string> {
   if (options.soak > 0) return runSoak
   if (options.sites) return runSites
+  if (options.functions) return runFunctions
   return options.scale || options.instances ? runScale : runAll
 }
 
@@ -105,6 +109,11 @@ async function runSoak(): Promise<string> {
 async function runSites(): Promise<string> {
   const found = await measureSites(open())
   return options.json ? `${JSON.stringify(found, null, 2)}\n` : showSites(found)
+}
+
+async function runFunctions(): Promise<string> {
+  const found = await measureFunctions(open())
+  return options.json ? `${JSON.stringify(found, null, 2)}\n` : showFunctions(found)
 }
 
 async function runScale(): Promise<string> {

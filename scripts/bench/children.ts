@@ -123,10 +123,11 @@ export function memoryOf({ process: child }: Server): { now: number; most: numbe
 }
 
 /** The processor time that a process has used, in microseconds, all its threads together. Undefined where there is no /proc. */
-export function processorTimeOf({ process: child }: Server): number | undefined {
+export function processorTimeOf(server: Server | { pid: number }): number | undefined {
+  const pid = 'pid' in server ? server.pid : server.process.pid
   let stat: string
   try {
-    stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   } catch {
     return undefined
   }

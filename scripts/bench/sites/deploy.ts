@@ -11,13 +11,22 @@ export type Deployed = { id: string; url: string }
 const UPLOADS_AT_ONCE = 50
 const OUTPUT = '.vercel/output'
 
+/** A file of an output, as a create lists it. */
 type Listed = { file: string; sha: string; size: number; mode: number; bytes: Buffer }
 
+type Options = { project: string; meta?: Record<string, string> }
+
 /** Makes the files of a folder a production deployment with this `meta`. Throws what the service refuses. */
-export async function deployFolder(
+export function deployFolder(service: Omit<Target, 'process'>, folder: string, options: Options): Promise<Deployed> {
+  const names = readdirSync(folder).map((name) => fileOf(`static/${name}`, readFileSync(join(folder, name))))
+  return deployOutput(service, [fileOf('config.json', '{"version":3}'), ...names], options)
+}
+
+/** Makes an output a production deployment. Throws what the service refuses. */
+export async function deployOutput(
   service: Omit<Target, 'process'>,
-  folder: string,
-  { project, meta = {} }: { project: string; meta?: Record<string, string> },
+  listed: readonly Listed[],
+  { project, meta = {} }: Options,
 ): Promise<Deployed> {
   const dispatcher = new Agent({ connections: UPLOADS_AT_ONCE })
   const post = async (path: string, body: string | Buffer, headers: Record<string, string>) => {
@@ -26,7 +35,6 @@ export async function deployFolder(
     const answer = await fetch(service.origin + path, init as unknown as RequestInit)
     return { status: answer.status, text: await answer.text() }
   }
-  const listed = listFiles(folder)
   const files = listed.map(({ bytes: _, ...entry }) => entry)
   const body = JSON.stringify({ name: project, project, target: 'production', files, meta })
   const create = () => post('/v13/deployments', body, { 'content-type': 'application/json' })
@@ -52,16 +60,11 @@ export async function deployFolder(
   }
 }
 
-function listFiles(folder: string): Listed[] {
-  const of = (file: string, bytes: Buffer): Listed => {
-    const sha = createHash('sha1').update(bytes).digest('hex')
-    return { file: `${OUTPUT}/${file}`, sha, size: bytes.length, mode: 0o100644, bytes }
-  }
-  const names = readdirSync(folder)
-  return [
-    of('config.json', Buffer.from('{"version":3}')),
-    ...names.map((name) => of(`static/${name}`, readFileSync(join(folder, name)))),
-  ]
+/** Returns a file of an output, with its name in it. */
+export function fileOf(file: string, content: string | Buffer): Listed {
+  const bytes = Buffer.from(content)
+  const sha = createHash('sha1').update(bytes).digest('hex')
+  return { file: `${OUTPUT}/${file}`, sha, size: bytes.length, mode: 0o100644, bytes }
 }
 
 function missingOf(text: string): ReadonlySet<string> {

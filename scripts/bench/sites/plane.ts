@@ -8,9 +8,9 @@ const TOKEN = 'token-of-the-bench-for-sites-servers'
 /** A control plane and a sites server over its store, each a process of its own. */
 export type Plane = { service: Target; sites: Server; stop(): Promise<void> }
 
-/** Starts both. `folder`: what they keep. */
-export async function startPlane(bench: Bench, folder: string): Promise<Plane> {
-  const service = await startService('bin/berth.mjs', planeSettings(bench, folder))
+/** Starts both. `folder`: what they keep; `own`: further settings of both. */
+export async function startPlane(bench: Bench, folder: string, own: NodeJS.ProcessEnv = {}): Promise<Plane> {
+  const service = await startService('bin/berth.mjs', { ...planeSettings(bench, folder), ...own })
   if (service.edge === undefined) throw new Error('the service did not say where sites servers ask')
   const env = {
     ...bench.env,
@@ -21,6 +21,7 @@ export async function startPlane(bench: Bench, folder: string): Promise<Plane> {
     BERTH_TRUSTED_PROXIES: '127.0.0.1',
     // A line of each request.
     BERTH_LOG_LEVEL: 'debug',
+    ...own,
   }
   const sites = await startServer('bin/berth.mjs', env, { words: { ...wordsOfStart(), parameters: ['sites'] } })
   return {

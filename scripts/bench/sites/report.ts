@@ -1,5 +1,6 @@
 /** What was measured of sites, for eyes: a table of the servers, and a line for each goal. */
 import { aligned, factor, type Goal, goalLines, milliseconds } from '../report.ts'
+import type { FunctionsResult } from './functions.ts'
 import type { FileResult, SitesResult } from './sites.ts'
 
 /** At most so much of the processor time of Caddy's `file_server`. */
@@ -8,6 +9,10 @@ const AGAIN_OF_FIRST = 0.15
 const MAX_MB = 200
 const FELT_MS = 2000
 const COST_US = 1000
+
+const MAX_WARM_US = 120
+const MAX_COLD_MS = 45
+const HIT_OF_STATIC = 1.2
 
 /** The goals of sites, as far as this machine could measure them. */
 function judgeSites({ files, deploys, index, domains }: SitesResult): Goal[] {
@@ -71,4 +76,37 @@ export function showSites(found: SitesResult): string {
     ...goalLines(judgeSites(found)),
     '',
   ].join('\n')
+}
+
+/** What was measured of functions, as lines. */
+export function showFunctions({ servers, overPlain, hitOverStatic, cold }: FunctionsResult): string {
+  const rows = servers.map(({ name, figures: { perSecond, p50, p99, processor, errors } }) => [
+    name,
+    perSecond.toFixed(0),
+    p50.toFixed(1),
+    p99.toFixed(1),
+    processor?.toFixed(0) ?? '',
+    String(errors),
+  ])
+  const over = cold.ours.median - cold.plain.median
+  const goals: Goal[] = [
+    {
+      goal: `a warm function: at most ${MAX_WARM_US} µs of processor time more than plain Node.js`,
+      figure: `${overPlain.median.toFixed(0)} µs (${overPlain.low.toFixed(0)} to ${overPlain.high.toFixed(0)})`,
+      reached: overPlain.median <= MAX_WARM_US,
+    },
+    {
+      goal: `a cold function: at most ${MAX_COLD_MS} ms of processor time more than plain Node.js`,
+      figure: `${over.toFixed(0)} ms (${milliseconds(cold.ours)} and ${milliseconds(cold.plain)})`,
+      reached: over <= MAX_COLD_MS,
+    },
+  ]
+  if (hitOverStatic !== undefined)
+    goals.push({
+      goal: `a prerendered page: at most ${HIT_OF_STATIC} of a static one's processor time`,
+      figure: factor(hitOverStatic),
+      reached: hitOverStatic.median <= HIT_OF_STATIC,
+    })
+  const heads = ['', 'req/s', 'p50 ms', 'p99 ms', 'cpu µs', 'errors']
+  return [...aligned([heads, ...rows]), '', ...goalLines(goals), ''].join('\n')
 }
