@@ -33,6 +33,23 @@ test('files that a function names are read once, with those of the output', asyn
   ])
 })
 
+test('a link to a directory that a function names stays a link, as of a workspace, and does not lead out of the project', async (t) => {
+  const inside = {
+    ...mapped('node_modules/lib'),
+    'packages/lib/index.js': 'a',
+    'node_modules/lib': '->../packages/lib',
+  }
+  const { files, links } = await collectOutput(projectWith(t, inside), t.signal)
+  assert.deepEqual(links, [{ path: 'node_modules/lib', target: '../packages/lib', mode: 0o120777 }])
+  assert.equal(files.length, 2)
+  const outside = { ...mapped('node_modules/lib'), 'node_modules/lib': `->${tmpdir()}` }
+  await assert.rejects(collectOutput(projectWith(t, outside), t.signal), refusal(/leads out of the project/))
+  const folder = projectWith(t, { ...mapped('node_modules/lib'), 'packages/lib/index.js': 'a' })
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(join(folder, 'packages/lib'), join(folder, 'node_modules/lib'))
+  await assert.rejects(collectOutput(folder, t.signal), refusal(/is a link that leads out of the project/))
+})
+
 const refusal = (message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof BuildFailure && error.code === 'BUILD_OUTPUT_REFUSED', String(error))
   assert.match(error.message, message)

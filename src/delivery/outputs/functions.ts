@@ -90,8 +90,8 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
   return { path, digest, size, executable: (mode & 0o111) !== 0 }
 }
 
-/** `filePathMap` lists project files that the function needs. Returns their number. */
-async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree, max: number): Promise<number> {
+/** `filePathMap` lists project files that the function needs, and links to directories of them. Returns their number. */
+async function addMappedFiles(config: Field, content: FunctionContent, tree: Tree, max: number): Promise<number> {
   const entries = entriesOf(member(config, 'filePathMap'), max) ?? []
   await mapInSlices(entries, ([path, entry]) => {
     const fault = pathError(path)
@@ -99,9 +99,13 @@ async function addMappedFiles(config: Field, files: FunctionContent, tree: Tree,
     const from = required(entry, (value) => textOf(value, { max: OUTPUT_LIMITS.path }))
     if (from === undefined) return
     const file = pathError(from) === undefined ? fileAt(tree, from) : undefined
-    if (file === undefined)
+    const target = tree.links.get(from)?.entry.target
+    if (file !== undefined) content.files.push(fileOf(path, file))
+    else if (target === undefined)
       refuseField(entry, `names ${from}, which was not uploaded. Deploy from the folder of the build.`)
-    else files.files.push(fileOf(path, file))
+    else if (linkTarget(path, target) === undefined)
+      refuseField(entry, `names ${from}, a link that points outside of its function.`)
+    else content.links.push({ path, target })
   })
   return entries.length
 }

@@ -92,11 +92,15 @@ function count(state: State, path: string): void {
   if (state.paths.size > state.max) throw refused('The output', `has more than ${state.max} files and links.`)
 }
 
-async function addLink(state: State, path: string): Promise<void> {
+/** `top`: the directory that it may not lead out of. */
+async function addLink(state: State, path: string, top: '' | typeof OUTPUT = OUTPUT): Promise<void> {
+  if (state.paths.has(path)) return
   count(state, path)
   const target = await readlink(join(state.source, path))
-  if (!staysInside(path.slice(OUTPUT.length + 1), target))
-    throw refused(path, `is a link that leads out of the output, to ${JSON.stringify(target.slice(0, 200))}.`)
+  if (!staysInside(top === '' ? path : path.slice(top.length + 1), target)) {
+    const where = top === '' ? 'project' : 'output'
+    throw refused(path, `is a link that leads out of the ${where}, to ${JSON.stringify(target.slice(0, 200))}.`)
+  }
   state.links.push({ path, target, mode: 0o120777 })
 }
 
@@ -137,7 +141,7 @@ async function readConfig(path: string, place: string, size: number): Promise<un
   }
 }
 
-/** Files outside of the output that a function needs, such as packages. Links are followed within the source. */
+/** Files outside of the output that a function needs, such as packages. Links are followed within the source; one to a directory is of a workspace, and stays a link. */
 async function addMappedFiles(state: State, config: string, content: unknown): Promise<void> {
   const { filePathMap } = (typeof content === 'object' && content !== null ? content : {}) as { filePathMap?: unknown }
   if (typeof filePathMap !== 'object' || filePathMap === null) return
@@ -150,5 +154,6 @@ async function addMappedFiles(state: State, config: string, content: unknown): P
     if (place === undefined) continue
     if (!place.startsWith(`${root}/`)) throw refused(config, `names ${from}, which leads out of the project.`)
     if ((await lstat(place)).isFile()) await addFile(state, from, place)
+    else if ((await lstat(join(root, from))).isSymbolicLink()) await addLink(state, from, '')
   }
 }

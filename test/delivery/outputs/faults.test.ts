@@ -223,6 +223,14 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
     `${FUNCTIONS}/a.func/.vc-config.json: filePathMap["x.js"] names ../../etc/passwd, which was not uploaded. Deploy from the folder of the build.`,
   ],
   [
+    {
+      ...nodeFunction('a', { filePathMap: { l: '.vercel/output/lib/a/l' } }),
+      'lib/a/l': { link: '../b' },
+      'lib/b/index.js': '',
+    },
+    `${FUNCTIONS}/a.func/.vc-config.json: filePathMap["l"] names .vercel/output/lib/a/l, a link that points outside of its function.`,
+  ],
+  [
     nodeFunction('a', { filePathMap: { '../x.js': CONFIG } }),
     `${FUNCTIONS}/a.func/.vc-config.json: filePathMap["../x.js"] leaves the output with "..". Remove it.`,
   ],

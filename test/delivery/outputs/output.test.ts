@@ -124,7 +124,7 @@ test('functions: folders, links between them, files of the project, prerenders w
     { framework: { slug: 'nextjs', version: '16.0.0' } },
     {
       ...nodeFunction('api/[id]', {
-        filePathMap: { 'node_modules/x/i.js': 'node_modules/x/i.js' },
+        filePathMap: { 'node_modules/x/i.js': 'node_modules/x/i.js', 'node_modules/w': 'node_modules/w' },
         memory: 512,
         maxDuration: 30,
         supportsResponseStreaming: true,
@@ -149,7 +149,7 @@ test('functions: folders, links between them, files of the project, prerenders w
       'functions/edge.func/e.js': '',
     },
   )
-  const project = uploadOf({ 'node_modules/x/i.js': 'js' })
+  const project = uploadOf({ 'node_modules/x/i.js': 'js', 'node_modules/w': { link: '../w' }, 'w/i.js': '' })
   const output = await readOutput({
     entries: [...upload.entries, ...project.entries],
     read: async (path) => (await upload.read(path)) ?? (await project.read(path)),
@@ -202,7 +202,10 @@ test('functions: folders, links between them, files of the project, prerenders w
       { path: 'index.js', digest: digestOf(''), size: 0, executable: false },
       { path: 'node_modules/x/i.js', digest: digestOf('js'), size: 2, executable: false },
     ],
-    links: [{ path: 'node_modules/y', target: './x' }],
+    links: [
+      { path: 'node_modules/y', target: './x' },
+      { path: 'node_modules/w', target: '../w' },
+    ],
     environment: {},
   })
 })
