@@ -1,13 +1,12 @@
 /** What a server feels while a sandbox next to it eats the processors of the machine. docs/threats.md; docs/sandbox.md: Limits. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 import { sandboxSkipReason } from '../sandbox/sandbox-world.ts'
 import { canRun, skipReason } from '../support/programs.ts'
 import { FULL, sayFigure } from './form.ts'
+import { hasTwo, openProcessorGroup } from './processor-group.ts'
 
 const skip =
   sandboxSkipReason() ||
@@ -32,35 +31,11 @@ function compare(group: string, name: string, script: string, ofSandbox: readonl
   return { quiet, beside }
 }
 
-const MOUNTS = readFileSync('/proc/self/mountinfo', 'utf8')
-const [, two] = / (\S+) \S+ - cgroup2 /.exec(MOUNTS) ?? []
-const hasTwo = two !== undefined && /\bcpu\b/.test(readFileSync(join(two, 'cgroup.subtree_control'), 'utf8'))
-const [, one] = / (\S+) \S+ - cgroup \S+ (?:\S+,)?cpu(?:,\S+)?$/m.exec(MOUNTS) ?? []
-const [, own] = /^\d+:(?:\S+,)?cpu(?:,\S+)?:(\S+)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8')) ?? []
-const ofOne = one === undefined || own === undefined ? undefined : join(one, own)
-
 /** Returns what compares with a processor group for the sandbox: its own of version 2, or one of version 1, which the sandbox does not make. */
 function withGroup(t: TestContext): (() => Compared) | undefined {
-  if (process.getuid?.() !== 0) return undefined
-  const open = (base: string) => {
-    const group = join(base, `berth-test-${process.pid}`)
-    mkdirSync(group)
-    t.after(() => {
-      // Version 2 has the process in a group within.
-      if (existsSync(join(group, 'service'))) rmdirSync(join(group, 'service'))
-      rmdirSync(group)
-    })
-    return group
-  }
-  if (hasTwo) {
-    const group = open(two)
-    return () => compare(group, 'with its control group', 'echo $$ > "$0/cgroup.procs";')
-  }
-  if (ofOne === undefined) return undefined
-  const group = open(ofOne)
-  // What a weight of 100 is in version 1.
-  const shares = Math.round((1024 * DEFAULT_LIMITS.processorWeight) / 100)
-  writeFileSync(join(group, 'cpu.shares'), String(shares), { flag: 'r+' })
+  const group = openProcessorGroup(t)
+  if (group === undefined) return undefined
+  if (hasTwo) return () => compare(group, 'with its control group', 'echo $$ > "$0/cgroup.procs";')
   return () => compare(group, 'with a control group of version 1', '', [group])
 }
 

@@ -33,7 +33,7 @@ test('files that a function names are read once, with those of the output', asyn
   ])
 })
 
-test('a link to a directory that a function names stays a link, as of a workspace, and does not lead out of the project', async (t) => {
+test('a link that a function names stays one where it is to a directory or a named file, and does not lead out of the project', async (t) => {
   const inside = {
     ...mapped('node_modules/lib'),
     'packages/lib/index.js': 'a',
@@ -42,6 +42,20 @@ test('a link to a directory that a function names stays a link, as of a workspac
   const { files, links } = await collectOutput(projectWith(t, inside), t.signal)
   assert.deepEqual(links, [{ path: 'node_modules/lib', target: '../packages/lib', mode: 0o120777 }])
   assert.equal(files.length, 2)
+  const config = { filePathMap: { link: 'link', asset: 'asset', other: 'other' } }
+  const toFiles = {
+    '.vercel/output/functions/f.func/.vc-config.json': JSON.stringify(config),
+    ...{ asset: 'a', unnamed: 'b', link: '->asset', other: '->unnamed' },
+  }
+  const read = await collectOutput(projectWith(t, toFiles), t.signal)
+  assert.deepEqual(read.links, [{ path: 'link', target: 'asset', mode: 0o120777 }])
+  assert.deepEqual(
+    read.files
+      .map(({ path }) => path)
+      .sort()
+      .slice(2),
+    ['asset', 'other'],
+  )
   const outside = { ...mapped('node_modules/lib'), 'node_modules/lib': `->${tmpdir()}` }
   await assert.rejects(collectOutput(projectWith(t, outside), t.signal), refusal(/leads out of the project/))
   const folder = projectWith(t, { ...mapped('node_modules/lib'), 'packages/lib/index.js': 'a' })

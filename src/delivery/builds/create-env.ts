@@ -5,7 +5,7 @@ import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data
 import type { CreateDeployment } from '../deploys/create-schema.ts'
 
 type Texts = Record<string, string>
-/** `build`: for the build alone. `env`: for what is deployed too. `git`: facts of the commit. */
+/** `build`: for the build alone. `env`: for what is deployed alone. `git`: facts of the commit. */
 export type CreateEnv = { build: Texts; env: Texts; git: Texts }
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/

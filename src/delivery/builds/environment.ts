@@ -23,7 +23,8 @@ export async function environmentOfBuild(
   const { variables, bypass, created, hidesSystem } = opened
   const system = await systemVariables(ctx, project, deployment, created.git, bypass)
   const exposed = hidesSystem ? { CI: system.CI! } : system
-  return mergeVariables(variables, system, { ...created.env, ...created.build }, exposed)
+  // Clients send `env` for what is deployed alone.
+  return mergeVariables(variables, system, created.build, exposed)
 }
 
 /** Returns the variables of a deployment together: of the project, then of the create, then what Berth exposes. `system`: also what it does not. */

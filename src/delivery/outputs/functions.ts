@@ -90,9 +90,10 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
   return { path, digest, size, executable: (mode & 0o111) !== 0 }
 }
 
-/** `filePathMap` lists project files that the function needs, and links to directories of them. Returns their number. */
+/** `filePathMap` lists project files that the function needs. A link to a directory, or to a file that is listed too, stays a link. Returns their number. */
 async function addMappedFiles(config: Field, content: FunctionContent, tree: Tree, max: number): Promise<number> {
   const entries = entriesOf(member(config, 'filePathMap'), max) ?? []
+  const listed = new Set(entries.map(([path]) => path))
   await mapInSlices(entries, ([path, entry]) => {
     const fault = pathError(path)
     if (fault !== undefined) return refuseField(entry, fault)
@@ -100,12 +101,12 @@ async function addMappedFiles(config: Field, content: FunctionContent, tree: Tre
     if (from === undefined) return
     const file = pathError(from) === undefined ? fileAt(tree, from) : undefined
     const target = tree.links.get(from)?.entry.target
-    if (file !== undefined) content.files.push(fileOf(path, file))
-    else if (target === undefined)
-      refuseField(entry, `names ${from}, which was not uploaded. Deploy from the folder of the build.`)
-    else if (linkTarget(path, target) === undefined)
-      refuseField(entry, `names ${from}, a link that points outside of its function.`)
-    else content.links.push({ path, target })
+    const end = target === undefined ? undefined : linkTarget(path, target)
+    if (target !== undefined && end !== undefined && (file === undefined || listed.has(end)))
+      content.links.push({ path, target })
+    else if (file !== undefined) content.files.push(fileOf(path, file))
+    else if (target !== undefined) refuseField(entry, `names ${from}, a link that points outside of its function.`)
+    else refuseField(entry, `names ${from}, which was not uploaded. Deploy from the folder of the build.`)
   })
   return entries.length
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open, opendir, readlink, realpath } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import { BuildFailure } from './failure.ts'
@@ -141,19 +141,22 @@ async function readConfig(path: string, place: string, size: number): Promise<un
   }
 }
 
-/** Files outside of the output that a function needs, such as packages. Links are followed within the source; one to a directory is of a workspace, and stays a link. */
+/** Files outside of the output that a function needs, such as packages. Links are followed within the source; one to a directory, or to a file that is named too, stays a link. */
 async function addMappedFiles(state: State, config: string, content: unknown): Promise<void> {
   const { filePathMap } = (typeof content === 'object' && content !== null ? content : {}) as { filePathMap?: unknown }
   if (typeof filePathMap !== 'object' || filePathMap === null) return
   const root = await realpath(state.source)
-  for (const from of Object.values(filePathMap)) {
+  const named = new Set(Object.values(filePathMap))
+  for (const from of named) {
     state.signal.throwIfAborted()
     if (typeof from !== 'string' || !staysInside('x', from)) throw refused(config, 'names a file out of the project.')
     const place = await realpath(join(root, from)).catch(() => undefined)
     // A missing file is named by the control plane.
     if (place === undefined) continue
     if (!place.startsWith(`${root}/`)) throw refused(config, `names ${from}, which leads out of the project.`)
-    if ((await lstat(place)).isFile()) await addFile(state, from, place)
-    else if ((await lstat(join(root, from))).isSymbolicLink()) await addLink(state, from, '')
+    const isFile = (await lstat(place)).isFile()
+    if ((await lstat(join(root, from))).isSymbolicLink() && (!isFile || named.has(relative(root, place))))
+      await addLink(state, from, '')
+    else if (isFile) await addFile(state, from, place)
   }
 }

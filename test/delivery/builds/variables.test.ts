@@ -107,6 +107,26 @@ onBothEngines(
 )
 
 onBothEngines(
+  'of a create `build.env` is for its build alone, and `env` for its functions',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const instance = await openInstance(world)
+    const { id } = await createSource(world, { env: { RUNS: 'a' }, build: { env: { BUILDS: 'b' } } })
+    const lease = await runners.take()
+    assert.deepEqual([lease.env.BUILDS, lease.env.RUNS], ['b', undefined])
+    const runner = runners.of(lease)
+    for (const content of Object.values(OUTPUT)) await runner.put(content)
+    assert.equal((await runner.succeed()).status, 200)
+    const { env } = JSON.parse((await instance.ask(`/sites/v1/environments/${id}`)).text)
+    assert.deepEqual([env.BUILDS, env.RUNS], [undefined, 'a'])
+    await instance.close()
+    await runners.close()
+  },
+  { ...BUILDS, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' },
+)
+
+onBothEngines(
   'the bypass secret that is chosen for deployments is a masked variable of builds and functions, as it was at the create',
   async (world) => {
     const projectId = await seedProject(world, 'web')

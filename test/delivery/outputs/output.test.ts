@@ -124,7 +124,13 @@ test('functions: folders, links between them, files of the project, prerenders w
     { framework: { slug: 'nextjs', version: '16.0.0' } },
     {
       ...nodeFunction('api/[id]', {
-        filePathMap: { 'node_modules/x/i.js': 'node_modules/x/i.js', 'node_modules/w': 'node_modules/w' },
+        filePathMap: {
+          'node_modules/x/i.js': 'node_modules/x/i.js',
+          'node_modules/w': 'node_modules/w',
+          l: 'l',
+          m: 'm',
+          a: 'a',
+        },
         memory: 512,
         maxDuration: 30,
         supportsResponseStreaming: true,
@@ -149,7 +155,15 @@ test('functions: folders, links between them, files of the project, prerenders w
       'functions/edge.func/e.js': '',
     },
   )
-  const project = uploadOf({ 'node_modules/x/i.js': 'js', 'node_modules/w': { link: '../w' }, 'w/i.js': '' })
+  const project = uploadOf({
+    'node_modules/x/i.js': 'js',
+    'node_modules/w': { link: '../w' },
+    'w/i.js': '',
+    a: '',
+    b: 'js',
+    l: { link: 'a' },
+    m: { link: 'b' },
+  })
   const output = await readOutput({
     entries: [...upload.entries, ...project.entries],
     read: async (path) => (await upload.read(path)) ?? (await project.read(path)),
@@ -195,16 +209,19 @@ test('functions: folders, links between them, files of the project, prerenders w
   const [list] = output.functionLists
   assert.deepEqual(output.manifest.functions[0]!.files, { digest: list!.digest, size: list!.text.length })
   assert.equal(digestOf(list!.text), list!.digest)
-  assert.deepEqual(list!.files, [digestOf(''), digestOf('js')])
+  assert.deepEqual(new Set(list!.files), new Set([digestOf(''), digestOf('js')]))
   assert.deepEqual(readFunctionFiles(list!.text), {
     version: 1,
     files: [
       { path: 'index.js', digest: digestOf(''), size: 0, executable: false },
       { path: 'node_modules/x/i.js', digest: digestOf('js'), size: 2, executable: false },
+      { path: 'm', digest: digestOf('js'), size: 2, executable: false },
+      { path: 'a', digest: digestOf(''), size: 0, executable: false },
     ],
     links: [
       { path: 'node_modules/y', target: './x' },
       { path: 'node_modules/w', target: '../w' },
+      { path: 'l', target: 'a' },
     ],
     environment: {},
   })
