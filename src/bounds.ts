@@ -52,7 +52,10 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   runtime_log: because('an account has 32 MiB in 4,000 rows, for 3 days: delivery/logs/store-lines.ts'),
   cron_job: because('a deployment has 100, and a project those of its production deployment'),
   cron_run: because('a project has 50: a new one ends the oldest'),
-  usage_report: because('a start of a sites server makes two, which goes 31 days after the last report'),
+  data_cache_size: because(
+    'a project has one for each sites server and environment, which goes within two hours of its last report: delivery/data-cache/sizes.ts',
+  ),
+  usage_report: because('a start of a sites server makes three, which go 31 days after the last report'),
   blob: because('an account has 10 GiB of files, counted in blocks of 4 KiB: delivery/uploads/usage.ts'),
   upload: because('a file of an account has one'),
   output: because('a deployment has one, and what no deployment shows is removed'),

@@ -11,6 +11,7 @@ import { confirmScreens } from './project/confirm.ts'
 import { aliasScreens } from './project/deployment/assign.ts'
 import { deploymentFileScreens } from './project/deployment/files.ts'
 import { deploymentRemovalScreens } from './project/deployment/removal.ts'
+import { chosenRemovalScreens } from './project/deployment/removals.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
@@ -66,6 +67,7 @@ const screens: readonly Screen[] = [
   ...deploymentScreens,
   ...deploymentFileScreens,
   ...deploymentRemovalScreens,
+  ...chosenRemovalScreens,
   ...aliasScreens,
   ...buildLogScreens,
   ...confirmScreens,

@@ -78,6 +78,7 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/deployments/:id/aliases`]: { typed: ['alias'], good: { alias: 'kept.example.com' } },
   [`${PROJECT}/deployments/:id/aliases/:alias/remove`]: { good: {} },
   [`${PROJECT}/deployments/:id/remove`]: { good: {} },
+  [`${PROJECT}/deployments/remove`]: { good: ({ oldDeploymentId }) => ({ id: [oldDeploymentId] }) },
   [`${PROJECT}/deployments/:id/redeploy`]: { twice: 'one deployment: test/console/project/build-page.test.ts' },
   [`${PROJECT}/settings`]: { typed: SETTINGS, good: { name: 'web', nodeVersion: '20.x', framework: '' } },
   [`${PROJECT}/settings/protection`]: { good: { passwordFor: '', signInFor: '' } },

@@ -34,6 +34,8 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   'console-rollback': null,
   'console-cancel-deployment': 'The deployment is canceled.',
   'console-remove-deployment': 'The deployment is removed.',
+  'console-remove-deployments': ({ answer }) =>
+    answer.removed === 1 ? 'The deployment is removed.' : `${answer.removed} deployments are removed.`,
   consoleAssignAlias: ({ answer }) => `${answer.alias} points to this deployment.`,
   consoleDeleteAlias: ({ params }) => `${params.alias} points to no deployment. It stays on the project.`,
   'console-redeploy': 'A new deployment is created from the same source.',

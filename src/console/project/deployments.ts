@@ -26,13 +26,15 @@ import {
   deploymentState,
   MOVE_LOOKS,
   movesOf,
+  removableRows,
   rowOf,
   STATE_LOOKS,
 } from './deployment/rows.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
-const PAGE = 30
+/** Rows of a page, and the deployments that are removed at once. */
+export const PAGE = 30
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Filters = Type.Object({ state: Text, target: Text, branch: Text, until: Text })
 type Filters = Static<typeof Filters>
@@ -110,11 +112,11 @@ function list(
 ): Html {
   const rows = deployments.map(({ uid, ...rest }) => ({ ...rest, id: uid }))
   const live = project.targets.production
-  if (isNarrowed || live === undefined) return deploymentRows(ctx, account, project, rows)
+  if (isNarrowed || live === undefined) return removableRows(ctx, account, project, rows)
   const others = rows.filter(({ id }) => id !== live.id)
   return html`<h2>In production</h2>
 ${deploymentRows(ctx, account, project, [rowOf(live)])}
-${others.length > 0 && html`<h2>All deployments</h2>${deploymentRows(ctx, account, project, others)}`}`
+${others.length > 0 && html`<h2>All deployments</h2>${removableRows(ctx, account, project, others)}`}`
 }
 
 function filters(path: string, { state: chosen, target, branch }: Filters): Html {

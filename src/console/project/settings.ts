@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { readCacheSize } from '../../delivery/data-cache/sizes.ts'
 import { FRAMEWORKS } from '../../model/setting-schemas.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -19,6 +20,7 @@ import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
+import { cacheSize, dataCacheForm } from './settings/data-cache.ts'
 import { repositoryLine } from './settings/git-link.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
@@ -142,11 +144,12 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const path = projectPath(account, project.name, 'settings')
+  const size = await readCacheSize(ctx.db, project.id, ctx.now)
   return projectPage(ctx, account, project.name, 'settings', {
     title: 'Settings',
     body: html`<div class="head"><h1>Settings</h1></div>
 ${formErrorNotice(error)}
-${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
+${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCacheForm(ctx, path, project, size)}` : facts(project, cacheSize(size, ctx.now))}
 ${more(path, 'environments', 'Custom environments', 'Environments in addition to production, preview and development.', 'Manage environments')}
 ${more(path, 'git', 'Git repository', repositoryLine(project), 'Manage repository')}
 ${more(path, 'retention', 'Deployment retention', 'How long previews, production, canceled and failed deployments are kept.', 'Manage retention')}
@@ -198,15 +201,6 @@ ${select('signInFor', 'Members only', COVERS, { value: project.ssoProtection?.de
 </form>`
 }
 
-function dataCache(ctx: ConsoleCtx, path: string, { dataCache: { userDisabled } }: Project): Html {
-  return html`<form class="card in stack form" method="post" action="${path}/data-cache">${cardTitle('Data cache', 'Keeps data that functions fetch, until it expires or is purged.')}
-${csrfFields(ctx)}
-<p><strong>${userDisabled ? 'Disabled' : 'Enabled'}</strong></p>
-<input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
-<p class="line"><button class="btn">${userDisabled ? 'Enable' : 'Disable'}</button></p>
-</form>`
-}
-
 /** Renders the way to a page of settings. */
 function more(path: string, page: string, title: string, about: string, words: string): Html {
   return html`<section class="card in stack form">${cardTitle(title, about)}
@@ -214,11 +208,11 @@ function more(path: string, page: string, title: string, about: string, words: s
 }
 
 /** Read-only view. */
-function facts(project: Project): Html {
+function facts(project: Project, size: Html): Html {
   return html`<section class="card in stack">${cardTitle('General', 'Your role cannot change settings.')}
 <dl class="facts"><dt>Name</dt><dd>${project.name}</dd><dt>Framework</dt><dd>${project.framework ?? 'None'}</dd><dt>Node.js</dt><dd>${project.nodeVersion}</dd>
 ${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ?? 'None'}</dd>`)}
-<dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'Disabled' : 'Enabled'}</dd></dl></section>`
+<dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'Disabled' : 'Enabled'}<br><span class="soft small">${size}</span></dd></dl></section>`
 }
 
 function giving(account: OwnAccount, project: Project): Html {

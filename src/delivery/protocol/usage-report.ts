@@ -1,4 +1,4 @@
-/** Usage report of a sites server. `server` and `sequence` make retries count once. docs/deploying-sites.md: Usage. */
+/** Usage reports of a sites server, of visitors and of data caches. `server` and `sequence` make retries count once. docs/deploying-sites.md: Usage. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { jsonReader } from '../../platform/schema/json-reader.ts'
@@ -6,6 +6,10 @@ import { READERS } from '../../readers.ts'
 
 /** The path at the listener for proxies. */
 export const USAGE_PATH = '/sites/v1/usage'
+/** POST: sizes of data caches. */
+export const CACHES_PATH = '/sites/v1/data-caches'
+/** A size that stays as it is is reported again after this time. */
+export const RENEWED_MS = 10 * 60_000
 export const HOUR_MS = 3_600_000
 export const { parts: MAX_LINES, bytes: MAX_REPORT_BYTES } = READERS['usage report']
 
@@ -28,8 +32,26 @@ const UsageReport = Type.Object({
   usage: Type.Array(UsageLine, { minItems: 1, maxItems: MAX_LINES }),
 })
 
+/** What one environment of a project has in the data cache. 0 entries: it has none any more. */
+const CacheSize = Type.Object({
+  projectId: Type.String({ minLength: 1, maxLength: 50 }),
+  environment: Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }),
+  entries: Count,
+  bytes: Type.Integer({ minimum: 0, maximum: 2 ** 50 }),
+})
+
+/** `ended`: the sites server stops, and what it had reported goes. */
+const CacheReport = Type.Object({
+  server: UsageReport.properties.server,
+  sequence: UsageReport.properties.sequence,
+  caches: Type.Array(CacheSize, { maxItems: MAX_LINES }),
+  ended: Type.Optional(Type.Boolean()),
+})
+
 export type UsageLine = Static<typeof UsageLine>
 export type UsageReport = Static<typeof UsageReport>
+export type CacheSize = Static<typeof CacheSize>
+export type CacheReport = Static<typeof CacheReport>
 
 const readReport = jsonReader(UsageReport, 'The report of usage')
 
@@ -40,5 +62,17 @@ export function readUsageReport(text: string): UsageReport | { sentence: string 
   const lines = new Set(report.usage.map(({ deploymentId, hour }) => `${hour} ${deploymentId}`))
   return lines.size < report.usage.length
     ? { sentence: 'The report of usage has an hour of a deployment twice.' }
+    : report
+}
+
+const readCaches = jsonReader(CacheReport, 'The report of data caches')
+
+/** Parses a report of data caches. Returns a message if it is invalid. */
+export function readCacheReport(text: string): CacheReport | { sentence: string } {
+  const report = readCaches(text)
+  if ('sentence' in report) return report
+  const named = new Set(report.caches.map(({ projectId, environment }) => `${projectId} ${environment}`))
+  return named.size < report.caches.length
+    ? { sentence: 'The report of data caches has an environment of a project twice.' }
     : report
 }

@@ -1,7 +1,8 @@
-/** Ingests reports of sites servers: usage, log lines and purges of functions. docs/deploying-sites.md: Usage; docs/functions.md: Log. */
+/** Ingests reports of sites servers: usage, data caches, log lines and purges of functions. docs/deploying-sites.md: Usage; docs/functions.md: Log. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { leaseRuns, recordResult } from '../../delivery/crons/runs.ts'
+import { storeCacheSizes } from '../../delivery/data-cache/sizes.ts'
 import { storeReport } from '../../delivery/logs/store-lines.ts'
 import {
   type CronRun,
@@ -12,7 +13,7 @@ import {
 } from '../../delivery/protocol/cron-channel.ts'
 import { MAX_LOG_BYTES, readLogReport } from '../../delivery/protocol/log-report.ts'
 import { MAX_PURGE_BYTES, readPurgeReport } from '../../delivery/protocol/purge-channel.ts'
-import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
+import { MAX_REPORT_BYTES, readCacheReport, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { runsFunctions } from '../../platform/settings/functions.ts'
 import { closing, json, plain } from '../../platform/verdict/plain-answer.ts'
@@ -31,6 +32,15 @@ export async function answerReport(
 ): Promise<EdgeResponse> {
   const of = { what: 'usage', max: MAX_REPORT_BYTES, read: readUsageReport }
   return take(db, request, of, (report) => db.write((tx) => addUsage(tx, report, clock.now())))
+}
+
+/** As `answerReport`, for sizes of data caches. */
+export async function answerCacheReport(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  request: IncomingMessage,
+): Promise<EdgeResponse> {
+  const of = { what: 'data caches', max: MAX_REPORT_BYTES, read: readCacheReport }
+  return take(db, request, of, (report) => db.write((tx) => storeCacheSizes(tx, report, clock.now())))
 }
 
 /** As `answerReport`, for log lines of functions. */

@@ -17,7 +17,7 @@ import {
   SNAPSHOT_PROTOCOL,
 } from '../../delivery/protocol/snapshot.ts'
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
-import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
+import { CACHES_PATH, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import { type HeldRequests, openHeldRequests } from '../../platform/fairness/held-requests.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
@@ -31,7 +31,14 @@ import { isOfFiles, openSiteFiles } from './site-files.ts'
 import { answerEnvironment, isOfFunctions } from './site-functions.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
 import { answerCode } from './site-sign-in.ts'
-import { answerCronLease, answerCronResult, answerLogReport, answerPurge, answerReport } from './site-usage.ts'
+import {
+  answerCacheReport,
+  answerCronLease,
+  answerCronResult,
+  answerLogReport,
+  answerPurge,
+  answerReport,
+} from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
@@ -89,6 +96,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     const path = pathOf(request)
     if (path === REDEEM_PATH) return answerCode(deps, request)
     if (path === USAGE_PATH) return answerReport(deps, request)
+    if (path === CACHES_PATH) return answerCacheReport(deps, request)
     if (path === LOGS_PATH) return answerLogReport(deps, request)
     if (path === PURGE_PATH) return answerPurge(deps, request)
     if (path === CRON_RESULT_PATH) return answerCronResult(deps, request)

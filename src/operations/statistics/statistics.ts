@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
+import { MAX_LARGEST, readCacheSizes } from '../../delivery/data-cache/sizes.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import { rowCount } from '../../platform/db/db.ts'
@@ -43,6 +44,15 @@ export const Statistics = Type.Object({
     },
     { description: 'rows of history, each at most 100000' },
   ),
+  dataCaches: Type.Object(
+    {
+      servers: Type.Integer(),
+      entries: Type.Integer(),
+      bytes: Type.Integer(),
+      largest: Type.Array(Type.Object({ projectId: Type.String(), entries: Type.Integer(), bytes: Type.Integer() })),
+    },
+    { description: `what sites servers keep in data caches, and the ${MAX_LARGEST} largest projects` },
+  ),
   refusals: Type.Array(Type.Object({ key: Type.String(), count: Type.Integer() }), {
     description: 'of this instance since it started, the 12 most frequent',
   }),
@@ -64,11 +74,12 @@ type Statistics = Static<typeof Statistics>
 /** Returns the statistics. docs/operations.md: Statistics. */
 export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
   const { db, deps } = ctx
-  const [accounts, projects, history, store, deliveries] = await Promise.all([
+  const [accounts, projects, history, store, dataCaches, deliveries] = await Promise.all([
     countAccounts(ctx),
     countProjects(ctx),
     countHistory(ctx),
     db.selectFrom('store_size').selectAll().orderBy('day', 'desc').limit(DAYS).execute(),
+    readCacheSizes(db, ctx.now),
     deliveriesByHour(ctx),
   ])
   return {
@@ -80,6 +91,7 @@ export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
     projects,
     store: store.reverse(),
     history,
+    dataCaches,
     refusals: deps.metrics
       .valuesByLabel('berth_refusals_total')
       .map(([key, count]) => ({ key, count }))

@@ -120,7 +120,7 @@ export type DeploymentTables = {
     /** Why it did not run, or has no response. */
     fault: string | null
   }
-  /** The last report of usage or log lines of a sites server, so that a repeated report counts once. */
+  /** The last report of usage, data caches or log lines of a sites server, so that a repeated report counts once. */
   usage_report: { server: string; sequence: number; expires_at: number }
   /** The deployment that a verified domain or a generated address serves. Redirects have no row. */
   alias: {

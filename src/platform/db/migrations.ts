@@ -60,6 +60,7 @@ import * as frozenEnv from './migrations/0214-frozen-env.ts'
 import * as logsAndCrons from './migrations/0216-logs-and-crons.ts'
 import * as dataCacheSwitch from './migrations/0218-data-cache-switch.ts'
 import * as domainChecks from './migrations/0219-domain-checks.ts'
+import * as dataCacheSizes from './migrations/0221-data-cache-sizes.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -123,4 +124,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0216-logs-and-crons': logsAndCrons,
   '0218-data-cache-switch': dataCacheSwitch,
   '0219-domain-checks': domainChecks,
+  '0221-data-cache-sizes': dataCacheSizes,
 }

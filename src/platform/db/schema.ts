@@ -65,6 +65,17 @@ type CoreTables = {
     created_at: number
     updated_stamp: number
   }
+  /** What a sites server keeps in the data cache of a project, for one environment. delivery/data-cache/sizes.ts. */
+  data_cache_size: {
+    /** The random name of its process. */
+    server: string
+    project_id: string
+    environment: string
+    entries: number
+    /** On the disk of the sites server. */
+    bytes: number
+    reported_at: number
+  }
   /** The one live transfer code of a project; after use it stays until the project has arrived. */
   transfer_request: {
     project_id: string

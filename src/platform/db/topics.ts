@@ -68,6 +68,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   runtime_log: NOT_CACHED,
   cron_job: NOT_CACHED,
   cron_run: NOT_CACHED,
+  data_cache_size: NOT_CACHED,
   usage_report: NOT_CACHED,
   blob: NOT_CACHED,
   upload: NOT_CACHED,

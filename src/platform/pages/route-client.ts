@@ -48,11 +48,12 @@ export function createRouteClient(
     pageAt: (path) => screens.find((screen) => screen.method === 'GET' && screen.path === path)!,
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
     mustBeAllowed: (ctx, operation, params) => mustBeAllowed(ctx, byName.get(operation)!, params),
-    clientFor({ peer, ...session }, operations) {
+    clientFor({ peer, once, ...asker }, operations) {
       return async <A>(operationId: string, call: RouteCall = {}) => {
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))
           throw new Error(`a page calls ${operationId}, which it does not declare`)
+        const session = { ...asker, once: once && once + (call.item ?? '') }
         const { body, contentType } = await handleRequest(deps, route, {
           ...writeCall(route, call),
           headers: [],

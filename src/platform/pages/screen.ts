@@ -17,6 +17,8 @@ export type RouteCall = {
   params?: Params
   query?: Record<string, string | undefined>
   body?: unknown
+  /** Which of several calls of one route in a form this is, so that a form that is sent twice repeats each. */
+  item?: string
 }
 
 /** Calls a route and returns its parsed response; undefined without a body. Refuses as the route does. `A`: the static type of the route's `reply`. */

@@ -42,7 +42,7 @@ async function removeDeployments(ctx: Ctx, projectId: string): Promise<void> {
   const { db } = ctx
   const requests = await db.deleteFrom('alias_request').where('project_id', '=', projectId).returning('id').execute()
   for (const { id } of requests) await deleteMappings(db, id)
-  for (const table of ['cron_job', 'cron_run'] as const)
+  for (const table of ['cron_job', 'cron_run', 'data_cache_size'] as const)
     await db.deleteFrom(table).where('project_id', '=', projectId).execute()
   await removeMeta(db, projectId)
   for (const table of ['alias', 'deployment'] as const)

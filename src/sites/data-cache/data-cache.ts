@@ -17,6 +17,7 @@ import { createProjectStates, type ProjectStates } from './project-states.ts'
 import { openPurging, type Purging } from './purging.ts'
 import type { Renew } from './renewals.ts'
 import { createDataPace, createDataServing, type DataOwner, type ServedFrame } from './serve.ts'
+import { openSizeReports } from './size-reports.ts'
 
 export type DataCache = {
   /** Serves a connection of a process of this owner. */
@@ -27,7 +28,7 @@ export type DataCache = {
   close(): Promise<void>
 }
 
-/** `folder`: of this process alone, for the entries that are there at the next start. */
+/** `folder`: of this process alone, for the entries that are there at the next start. `reportMs`: between reports of sizes, for tests. */
 type Options = {
   cache: ContentCache
   folder: string
@@ -38,6 +39,7 @@ type Options = {
   now?: () => number
   pace?: Pace
   renew?: Renew
+  reportMs?: number
 }
 type State = { cache: ContentCache; entries: DataEntries; projects: ProjectStates; purging: Purging } & {
   now: () => number
@@ -59,6 +61,7 @@ export async function openDataCache(options: Options): Promise<DataCache> {
   const entries = createDataEntries(budget, (account, digest) => void cache.remove(account, digest).catch(() => {}))
   const projects = createProjectStates(now)
   const purging = openPurging({ origin, token, log, onPurges: projects.learn })
+  const sizes = openSizeReports({ origin, token, log, sizes: entries.sizes, periodMs: options.reportMs })
   const state: State = { cache, entries, projects, purging, now, renew: options.renew }
   const before = await takeList<DataEntry>(folder, LISTS.data).catch((error): DataEntry[] => {
     log.warn({ err: error }, 'cannot read the stored list of cached data; functions fetch it again')
@@ -79,6 +82,7 @@ export async function openDataCache(options: Options): Promise<DataCache> {
       await storeList(folder, LISTS.data, entries.all()).catch((error) =>
         log.warn({ err: error }, 'cannot store the list of cached data on disk'),
       )
+      await sizes.close()
     },
   }
 }

@@ -1,4 +1,5 @@
 /** The index of the data cache: what an account may have, and what gives way. Values are in the file cache. docs/data-cache.md: Budget. */
+import type { CacheSize } from '../../delivery/protocol/usage-report.ts'
 import { countBodies, largest, weightOf } from '../prerender/pages.ts'
 
 /** `id`: made by `idOf`. `space`: its project and environment. `number`: of the last purge when it was made. `at`, `expiresAt`: in ms since 1970. */
@@ -24,6 +25,8 @@ export type DataEntries = {
   /** The oldest use of a space first. */
   all(): Iterable<DataEntry>
   used(space: string): Space
+  /** What each environment of a project has. */
+  sizes(): CacheSize[]
   usedBy(account: string): Space
   ownsBody(account: string, digest: string): boolean
 }
@@ -78,12 +81,26 @@ export function createDataEntries(budget: DataBudget, release: (account: string,
       const own = [...accounts.values()].map(({ spaces }) => spaces.get(space)).find((entry) => entry !== undefined)
       return { entries: own?.entries.size ?? 0, bytes: own?.bytes ?? 0 }
     },
+    sizes: () => sizesOf(accounts.values()),
     usedBy(account) {
       const { entries = 0, bytes = 0 } = accounts.get(account) ?? {}
       return { entries, bytes }
     },
     ownsBody: bodies.has,
   }
+}
+
+/** A project that was transferred has entries of two accounts. */
+function sizesOf(accounts: Iterable<Account>): CacheSize[] {
+  const sizes = new Map<string, CacheSize>()
+  for (const { spaces } of accounts)
+    for (const [space, { entries, bytes }] of spaces) {
+      const [projectId = '', environment = ''] = space.split(' ')
+      const size = sizes.getOrInsertComputed(space, () => ({ projectId, environment, entries: 0, bytes: 0 }))
+      size.entries += entries.size
+      size.bytes += bytes
+    }
+  return [...sizes.values()]
 }
 
 function keep(index: Index, entry: DataEntry): void {

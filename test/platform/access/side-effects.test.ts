@@ -64,6 +64,7 @@ const NO_RESOURCE: Partial<Record<Table, string>> = {
   runtime_log: 'it goes with its deployment',
   cron_job: 'it goes with its project',
   cron_run: 'it goes with its project',
+  data_cache_size: 'it goes with its project',
   file_usage: 'it counts the files',
   output_blob: 'it goes with its output',
   reserved_slug: 'a name that is given up is kept for its holder',

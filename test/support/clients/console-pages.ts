@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { CONSOLE } from '../../../src/console/screens.ts'
 import { eventually } from '../eventually.ts'
-import { seedSamples } from '../sample-requests.ts'
+import { type Samples, seedSamples } from '../sample-requests.ts'
 import type { World } from '../world.ts'
 import { valuesOf } from './screen-values.ts'
 
@@ -15,6 +15,11 @@ export async function goTo(page: Page, address: string): Promise<number | undefi
   return answer?.status()
 }
 
+/** TABLE what a page is about, where its query says it. */
+const QUERIES: Readonly<Record<string, (samples: Samples) => string>> = {
+  '/console/t/:slug/projects/:name/deployments/remove': ({ oldDeploymentId }) => `?id=${oldDeploymentId}`,
+}
+
 export type ConsolePage = { path: string; address: string }
 
 /** Creates the resources of the pages. Returns the pages, without files and streams. */
@@ -24,6 +29,7 @@ export async function openConsolePages(world: World): Promise<ConsolePage[]> {
   assert.ok(pages.length > 60, `${pages.length} pages`)
   return pages.map(({ path }) => {
     const known = valuesOf(path, samples)
-    return { path, address: path.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path)) }
+    const address = path.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path))
+    return { path, address: address + (QUERIES[path]?.(samples) ?? '') }
   })
 }

@@ -7,7 +7,7 @@ import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
 import type { Project } from '../../../projects/projects/schema.ts'
 import { actionMenu, sentenceCase } from '../../controls.ts'
-import { canInAccount, deploymentPath } from '../../frame.ts'
+import { canInAccount, deploymentPath, projectPath } from '../../frame.ts'
 import { duration, relativeTime } from '../../time.ts'
 import { commitAuthor, commitRefs, titleOf } from '../commit.ts'
 import { isInTransfer } from '../list.ts'
@@ -86,17 +86,37 @@ function menu(ctx: ConsoleCtx, account: OwnAccount, project: Project, deployment
   )
 }
 
-/** Renders deployments by time, each row a link with a menu. The live one says so. */
-export function deploymentRows(
+const CHOSEN = 'chosen'
+
+/** Renders deployments as `deploymentRows`, with boxes and a button that removes the chosen ones, for roles that may. */
+export function removableRows(
   ctx: ConsoleCtx,
   account: OwnAccount,
   project: Project,
   deployments: readonly Shown[],
 ): Html {
+  const removes = canInAccount(account, 'project:write', 'deployment:write')
+  return html`${deploymentRows(ctx, account, project, deployments, removes)}
+${removes && html`<form class="dep-chosen" id="${CHOSEN}" action="${projectPath(account, project.name, 'deployments/remove')}"><button class="btn bad">${icon('trash-2')}Remove chosen…</button></form>`}`
+}
+
+/** Renders deployments by time, each row a link with a menu. The live one says so, and has no box. */
+export function deploymentRows(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: Project,
+  deployments: readonly Shown[],
+  hasBoxes = false,
+): Html {
+  const live = project.targets?.production?.id
   return html`<ol class="card rows deps">${deployments.map((deployment) => {
     const title = titleOf(deployment)
-    return html`<li class="hit"><div class="dep"><span class="dep-st">${deploymentState(project, deployment)}${buildDuration(deployment)}</span>
-<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.id)}">${title}</a>${deployment.id === project.targets?.production?.id && html`<span class="badge good">Current</span>`}</span>
+    const box =
+      hasBoxes &&
+      deployment.id !== live &&
+      html`<label class="above dep-box"><input type="checkbox" name="id" value="${deployment.id}" form="${CHOSEN}" aria-label="Choose ${title}"></label>`
+    return html`<li class="hit">${box}<div class="dep"><span class="dep-st">${deploymentState(project, deployment)}${buildDuration(deployment)}</span>
+<div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.id)}">${title}</a>${deployment.id === live && html`<span class="badge good">Current</span>`}</span>
 <span class="line tight">${commitRefs(deployment)}${title !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>
 <span class="dep-env"><span class="badge${deployment.target === 'production' && ' accent'}">${sentenceCase(deployment.target ?? 'preview')}</span></span>
 <span class="dep-who small soft">${commitAuthor(deployment)}${relativeTime(deployment.createdAt, ctx.now)}</span>${menu(ctx, account, project, deployment)}</div></li>

@@ -1,5 +1,5 @@
-// `g` and a letter open a section of the navigation, and `?` lists the keys. Pages work without it.
-const FIELDS = 'input, textarea, select, [contenteditable]'
+// `g` and a letter open a section of the navigation, `j` and `k` move in lists, and `?` lists the keys. Pages work without it.
+const FIELDS = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
 /** So long the letter after `g` is awaited. */
 const PAUSE_MS = 1500
 /** TABLE keys of every page. */
@@ -9,6 +9,13 @@ const EVERYWHERE = [
   ['?', 'Show these keys'],
   ['Esc', 'Close what is open'],
 ]
+/** TABLE keys of a page with a list, and what they do. */
+const IN_LISTS = [
+  ['j', 'Next row'],
+  ['k', 'Previous row'],
+  ['Enter', 'Open the row'],
+]
+const ROWS = 'main :is(.rows > li, .grid > li, .table tbody tr)'
 
 let goneAt = Number.NEGATIVE_INFINITY
 
@@ -20,6 +27,20 @@ function element(name, properties = {}, ...children) {
 
 function sections() {
   return [...document.querySelectorAll('.side [data-go]')]
+}
+
+/** The link of each row that has one. */
+function rowLinks() {
+  const links = [...document.querySelectorAll(ROWS)].map((one) => one.querySelector('.to') ?? one.querySelector('a'))
+  return links.filter((link) => link?.checkVisibility())
+}
+
+/** Moves the focus to the next row, or to the one before. It stays in the list. */
+function moveBy(step) {
+  const links = rowLinks()
+  const own = document.activeElement?.closest(ROWS)
+  const to = links.findIndex((link) => own?.contains(link)) + step
+  links[Math.min(Math.max(to, 0), links.length - 1)]?.focus()
 }
 
 function row([keys, words]) {
@@ -44,6 +65,7 @@ function showKeys() {
     { className: 'keys', ariaLabel: 'Keyboard shortcuts' },
     element('h2', {}, 'Keyboard shortcuts'),
     ...list('On every page', EVERYWHERE),
+    ...(rowLinks().length > 0 ? list('In a list', IN_LISTS) : []),
     ...(own.length > 0 ? list('Go to', own) : []),
     element('form', { method: 'dialog' }, close),
   )
@@ -60,7 +82,11 @@ document.addEventListener('keydown', (event) => {
   const isSecond = timeStamp - goneAt < PAUSE_MS
   goneAt = key === 'g' && !isSecond ? timeStamp : Number.NEGATIVE_INFINITY
   if (key === '?') showKeys()
-  if (!isSecond) return
+  if (!isSecond) {
+    if (key === 'j') moveBy(1)
+    if (key === 'k') moveBy(-1)
+    return
+  }
   const link = sections().find((one) => one.dataset.go === key)
   if (!link) return
   event.preventDefault()
