@@ -1,4 +1,4 @@
-/** What the API and visitors feel while four builds take of the machine what they get. docs/threats.md; docs/runner.md: Limits. */
+/** What the API and visitors feel while four builds take of the machine what they get. docs/threats.md; docs/runner.md: Limits of a build. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

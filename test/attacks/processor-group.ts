@@ -15,7 +15,7 @@ export const hasTwo = two !== undefined && /\bcpu\b/.test(readFileSync(join(two,
 
 /**
  * Makes a group for a test: one of version 2, in which sandboxes make their own, or one of version 1 with the share of a sandbox. Undefined where
- * there are none for root.
+ * root has none.
  */
 export function openProcessorGroup(t: TestContext): string | undefined {
   const base = hasTwo ? two : ofOne
