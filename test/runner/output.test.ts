@@ -42,18 +42,25 @@ test('a link that a function names stays one where it is to a directory or a nam
   const { files, links } = await collectOutput(projectWith(t, inside), t.signal)
   assert.deepEqual(links, [{ path: 'node_modules/lib', target: '../packages/lib', mode: 0o120777 }])
   assert.equal(files.length, 2)
-  const config = { filePathMap: { link: 'link', asset: 'asset', other: 'other' } }
+  const config = { filePathMap: { link: 'link', asset: 'asset', own: 'own', other: 'other' } }
   const toFiles = {
     '.vercel/output/functions/f.func/.vc-config.json': JSON.stringify(config),
-    ...{ asset: 'a', unnamed: 'b', link: '->asset', other: '->unnamed' },
+    '.vercel/output/functions/f.func/inside': 'c',
+    ...{ asset: 'a', inside: 'c', unnamed: 'b', link: '->asset', own: '->inside', other: '->unnamed' },
   }
   const read = await collectOutput(projectWith(t, toFiles), t.signal)
-  assert.deepEqual(read.links, [{ path: 'link', target: 'asset', mode: 0o120777 }])
+  assert.deepEqual(
+    read.links.map(({ path, target }) => [path, target]),
+    [
+      ['link', 'asset'],
+      ['own', 'inside'],
+    ],
+  )
   assert.deepEqual(
     read.files
       .map(({ path }) => path)
       .sort()
-      .slice(2),
+      .slice(3),
     ['asset', 'other'],
   )
   const outside = { ...mapped('node_modules/lib'), 'node_modules/lib': `->${tmpdir()}` }

@@ -90,10 +90,10 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
   return { path, digest, size, executable: (mode & 0o111) !== 0 }
 }
 
-/** `filePathMap` lists project files that the function needs. A link to a directory, or to a file that is listed too, stays a link. Returns their number. */
+/** `filePathMap` lists project files that the function needs. A link to a directory, or to a file of the function, stays a link. Returns their number. */
 async function addMappedFiles(config: Field, content: FunctionContent, tree: Tree, max: number): Promise<number> {
   const entries = entriesOf(member(config, 'filePathMap'), max) ?? []
-  const listed = new Set(entries.map(([path]) => path))
+  const listed = new Set([...content.files, ...entries.map(([path]) => ({ path }))].map(({ path }) => path))
   await mapInSlices(entries, ([path, entry]) => {
     const fault = pathError(path)
     if (fault !== undefined) return refuseField(entry, fault)

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open, opendir, readlink, realpath } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import { BuildFailure } from './failure.ts'
@@ -141,13 +141,14 @@ async function readConfig(path: string, place: string, size: number): Promise<un
   }
 }
 
-/** Files outside of the output that a function needs, such as packages. Links are followed within the source; one to a directory, or to a file that is named too, stays a link. */
+/** Files outside of the output that a function needs, such as packages. Links are followed within the source; one to a directory, or to a file of the function, stays a link. */
 async function addMappedFiles(state: State, config: string, content: unknown): Promise<void> {
   const { filePathMap } = (typeof content === 'object' && content !== null ? content : {}) as { filePathMap?: unknown }
   if (typeof filePathMap !== 'object' || filePathMap === null) return
   const root = await realpath(state.source)
-  const named = new Set(Object.values(filePathMap))
-  for (const from of named) {
+  const isInFunction = (path: string) =>
+    Object.hasOwn(filePathMap, path) || state.paths.has(join(dirname(config), path))
+  for (const [path, from] of Object.entries(filePathMap)) {
     state.signal.throwIfAborted()
     if (typeof from !== 'string' || !staysInside('x', from)) throw refused(config, 'names a file out of the project.')
     const place = await realpath(join(root, from)).catch(() => undefined)
@@ -155,8 +156,8 @@ async function addMappedFiles(state: State, config: string, content: unknown): P
     if (place === undefined) continue
     if (!place.startsWith(`${root}/`)) throw refused(config, `names ${from}, which leads out of the project.`)
     const isFile = (await lstat(place)).isFile()
-    if ((await lstat(join(root, from))).isSymbolicLink() && (!isFile || named.has(relative(root, place))))
-      await addLink(state, from, '')
+    const target = (await lstat(join(root, from))).isSymbolicLink() && (await readlink(join(root, from)))
+    if (target && (!isFile || isInFunction(join(dirname(path), target)))) await addLink(state, from, '')
     else if (isFile) await addFile(state, from, place)
   }
 }

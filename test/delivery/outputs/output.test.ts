@@ -129,6 +129,7 @@ test('functions: folders, links between them, files of the project, prerenders w
           'node_modules/w': 'node_modules/w',
           l: 'l',
           m: 'm',
+          n: 'n',
           a: 'a',
         },
         memory: 512,
@@ -163,6 +164,8 @@ test('functions: folders, links between them, files of the project, prerenders w
     b: 'js',
     l: { link: 'a' },
     m: { link: 'b' },
+    n: { link: 'index.js' },
+    'index.js': '',
   })
   const output = await readOutput({
     entries: [...upload.entries, ...project.entries],
@@ -222,6 +225,7 @@ test('functions: folders, links between them, files of the project, prerenders w
       { path: 'node_modules/y', target: './x' },
       { path: 'node_modules/w', target: '../w' },
       { path: 'l', target: 'a' },
+      { path: 'n', target: 'index.js' },
     ],
     environment: {},
   })
