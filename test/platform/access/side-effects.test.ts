@@ -57,6 +57,7 @@ const NO_RESOURCE: Partial<Record<Table, string>> = {
   delivery: 'it reports the change',
   mail: 'it reports the change',
   edge_change: 'it reports the change to proxies',
+  seen: 'it says when a caller was here last, and is written each minute',
   project_key: 'the key of what is written',
   deployment_meta: 'it goes with its deployment',
   deployment_usage: 'it goes with its deployment',
