@@ -142,7 +142,7 @@ function copiesOf(row: Values, indexes: readonly string[][]): { name: string; co
 function another(value: string | number, name: string, at: number): string | number {
   if (typeof value === 'number') return value + (value < FIRST_STAMP ? ID_STEP * (at + 1) : STAMP_STEP + 16 * at)
   // A hash keeps its length, and a host name or an email stays one.
-  if (/^[\w-]{32,}$/.test(value) && !/^[a-z]+_/.test(value)) return value.slice(at + 1) + value.slice(0, at + 1)
+  if (/^[0-9a-f]{40,}$/.test(value)) return value.slice(at + 1) + value.slice(0, at + 1)
   return value.includes('.') ? `${name}.${value}` : `${value}.${name}`
 }
 
