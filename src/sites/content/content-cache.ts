@@ -128,7 +128,6 @@ async function openPlain(state: State, account: string, file: ContentFile): Prom
   const { kept } = state
   const key = keyOf(account, file.sha256)
   const before = kept.use(key)
-  if (before !== undefined && before.size !== file.size) await kept.drop(before)
   const opened = before?.size === file.size ? await kept.open(before) : undefined
   if (opened !== undefined) return opened
   const arrived = await arrivalOf(state, account, file)
@@ -160,8 +159,11 @@ async function arrive(state: State, account: string, file: ContentFile, arrival:
   try {
     // If several requests found the file damaged, one may have fetched it already.
     const there = kept.get(key)
-    if (there?.size === file.size) there.uses++
-    const entry = there?.size === file.size ? there : await fetchWhole(state, account, file)
+    const isThere = there?.size === file.size
+    if (isThere) there.uses++
+    // A start found it in another size: its space counts until it is dropped.
+    else if (there !== undefined) await kept.drop(there)
+    const entry = isThere ? there : await fetchWhole(state, account, file)
     entry.uses += arrival.waiting - 1
     return entry
   } finally {

@@ -219,6 +219,7 @@ onBothEngines(
     const page = await client.get('/integrations/app/new')
     assert.match(page.text, /<input type="checkbox" name="project" value="prj_\w+"> <span>three<\/span>/)
     assert.doesNotMatch(page.text, /foreign/)
+    assert.doesNotMatch(page.text, /role="alert"/)
     assert.deepEqual(selectionsIn(page.text), ['all', 'selected checked'], 'where nothing is chosen, not all')
     const url = '/integrations/app/new'
     for (const [fields, said] of [

@@ -7,11 +7,11 @@ import type { Schema } from '../../../src/platform/db/schema.ts'
 import { TABLES } from '../../../src/platform/db/topics.ts'
 import type { Permission } from '../../../src/platform/permissions/roles.ts'
 import { withQuery } from '../../support/call.ts'
-import { PUBLIC, type Samples, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
-import { markDomainsVerified } from '../../support/states.ts'
+import { PUBLIC, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { type Call, onBothEngines, type World } from '../../support/world.ts'
 import { type App, consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
+import { addSideEffects } from '../../support/worlds/side-effects.ts'
 
 type Table = keyof Schema
 
@@ -57,6 +57,7 @@ const NO_RESOURCE: Partial<Record<Table, string>> = {
   delivery: 'it reports the change',
   mail: 'it reports the change',
   edge_change: 'it reports the change to proxies',
+  seen: 'it says when a caller was here last, and is written each minute',
   project_key: 'the key of what is written',
   deployment_meta: 'it goes with its deployment',
   deployment_usage: 'it goes with its deployment',
@@ -115,7 +116,7 @@ onBothEngines(
   'an operation changes what it needs the right to change, and nothing else but what the table names',
   async (world) => {
     const samples = await seedSamples(world)
-    const leaverId = await enrich(world, samples)
+    const leaverId = await addSideEffects(world, samples)
     const last = ({ method, operationId }: (typeof PUBLIC)[number]) =>
       Number(method === 'DELETE') + Number(operationId === 'deleteProject')
     const changedBy: Record<string, Table[]> = {}
@@ -159,54 +160,6 @@ async function rowsOf({ deps }: World): Promise<Map<Table, string>> {
     )
   }
   return tables
-}
-
-/** Gives the samples what operations could change in addition to their resource. Returns a second member to be removed. */
-async function enrich(world: World, { mateId, teamId, apps, code, projectId }: Samples): Promise<string> {
-  const did = async (
-    call: Call,
-    method: 'POST' | 'PUT',
-    url: string,
-    body: object,
-  ): Promise<ApiResponse<{ token: string }>> => {
-    const answer = await call.try(method, url, body)
-    assert.ok(answer.status < 300, `${url}: ${answer.text}`)
-    return answer as ApiResponse<never>
-  }
-  const domains = '/v10/projects/web/domains'
-  await did(world.call, 'POST', domains, { name: 'stage.example.com', customEnvironmentId: 'staging' })
-  await did(world.call, 'POST', domains, { name: 'other.example.com', redirect: 'www.example.com' })
-  await did(world.call, 'POST', domains, { name: 'feature.example.com', gitBranch: 'feature' })
-  await markDomainsVerified(world)
-  const variable = { key: 'STAGED', value: 'v', target: [], customEnvironmentIds: ['staging'] }
-  await did(world.call, 'POST', '/v10/projects/web/env', variable)
-  const given = await exchange(world, apps.helper, code)
-  assert.equal(given.status, 200, given.text)
-  const installed = world.as(given.body.access_token)
-  await did(installed, 'POST', '/v10/projects/web/env', { key: 'INSTALLED', value: 'v', target: ['preview'] })
-  const shared = {
-    evs: [{ key: 'SHARED_BY_APP', value: 'v' }],
-    type: 'encrypted',
-    target: ['preview'],
-    projectId: [projectId],
-  }
-  await did(installed, 'POST', '/v1/env', shared)
-  const leaver = await world.user('leaver')
-  for (const [userId, slug] of [
-    [mateId, 'of-mate'],
-    [leaver.id, 'of-leaver'],
-  ] as const) {
-    const path = `/operator/v1/teams/${teamId}/members/${userId}`
-    await did(world.operator, 'PUT', path, { role: 'OWNER' })
-    const token = await did(world.operator, 'POST', '/operator/v1/tokens', { userId, teamId })
-    const call = world.as(token.body.token)
-    const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
-    await did(call, 'POST', `/v1/webhooks?teamId=${teamId}`, hook)
-    const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
-    await did(call, 'POST', `/v1/log-drains?teamId=${teamId}`, drain)
-    await consentAndInstall(world, await seedIntegration(world, { slug }), { userId })
-  }
-  return leaver.id
 }
 
 const ENVIRONMENTS = '/v9/projects/web/custom-environments'

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ContentFile } from '../../../src/sites/content/content-cache.ts'
 import { ContentUnavailable } from '../../../src/sites/content/content-fault.ts'
+import { openKeptFiles } from '../../../src/sites/content/kept-files.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   fileOf,
@@ -350,4 +351,16 @@ test('bytes that this server made are kept like a file, once, and removed with t
   assert.equal(filesBelow(folder).length, 2)
   await cache.remove('acc_1', file.sha256)
   assert.deepEqual([cache.has('acc_1', file.sha256), filesBelow(folder), cache.used().files], [false, [], 0])
+})
+
+test('dropping an entry that another one replaced leaves the file of that one', async (t) => {
+  const folder = newFolder(t)
+  const kept = await openKeptFiles(folder, 10 * BLOCK, 0)
+  const { sha256 } = fileOf(Buffer.from('text'))
+  const write = () => kept.write('acc_1', `acc_1/${sha256}`, 4, inPieces(Buffer.from('text'), 4), () => 4)
+  const before = await write()
+  await kept.drop(before)
+  const entry = await write()
+  await kept.drop(before)
+  assert.equal(String(await readAll((await kept.open(entry))!)), 'text')
 })

@@ -144,6 +144,7 @@ test('a file that has another size on the disk, or is gone, is fetched again', a
     const later = await openCache(t, { folder, fetch: origin.fetch })
     assert.equal(await readText(later, 'acc_1', file), 'the bytes')
     assert.equal(origin.fetches.length, 2)
+    assert.deepEqual(later.used(), { bytes: BLOCK, files: 1 })
   }
   await eventually(() => handlesBelow(folder) === 0)
 })
@@ -183,4 +184,17 @@ test('a change that leaves the size alone is found when the file is encoded', as
   assert.equal(await readText(cache, 'acc_1', file), text)
   await cache.encode('acc_1', file.sha256, 'br')
   assert.equal(cache.formsOf('acc_1', file.sha256).length, 1)
+})
+
+test('bytes that this server made replace a file that a start found in another size, and are counted once', async (t) => {
+  const folder = newFolder(t)
+  const bytes = Buffer.from('the page')
+  const file = fileOf(bytes)
+  const path = join(folder, 'objects/acc_1', file.sha256)
+  await (await openCache(t, { folder })).put('acc_1', file, bytes)
+  chmodSync(path, 0o600)
+  truncateSync(path, 3)
+  const later = await openCache(t, { folder })
+  assert.equal(await later.put('acc_1', file, bytes), true)
+  assert.deepEqual([readFileSync(path, 'utf8'), later.used()], ['the page', { bytes: BLOCK, files: 1 }])
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDataEntries, type DataBudget, type DataEntry, idOf } from '../../../src/sites/data-cache/entries.ts'
+import { weightOf } from '../../../src/sites/prerender/pages.ts'
 
 const BLOCK = 4096
 const MOST = 1024 ** 2
@@ -82,6 +83,25 @@ test('above the characters of all, the account that has most of them gives way',
   entries.dropProjects(new Set(['p1']))
   for (let at = 0; at < 4; at++) entries.keep(taggedOf('c', 'p3 production', `c${at}`, 2000))
   assert.equal(keys().length, 7, 'what is dropped is not counted')
+})
+
+test('a budget may be used up, and only more than it gives way', () => {
+  const [one, two] = [entryOf('a', 'p production', 'one'), entryOf('a', 'p production', 'two')]
+  const { entries, keys } = open({ entries: 2, texts: weightOf([one.id, two.id]) })
+  for (const entry of [one, two]) entries.keep(entry)
+  assert.deepEqual(keys(), ['one', 'two'])
+  entries.keep({ ...one, tags: ['a'] })
+  assert.deepEqual(keys(), ['one'])
+})
+
+test('dropping an entry that another one replaced changes nothing', () => {
+  const { entries, released, keys } = open()
+  const before = entryOf('a', 'p production', 'one')
+  entries.keep(before)
+  entries.keep(entryOf('a', 'p production', 'one', 2))
+  released.length = 0
+  entries.drop(before)
+  assert.deepEqual([keys(), entries.usedBy('a'), released], [['one'], { entries: 1, bytes: 2 * BLOCK }, []])
 })
 
 const NONE = { entries: 0, bytes: 0 }

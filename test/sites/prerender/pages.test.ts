@@ -1,7 +1,8 @@
 /** The kept pages in memory, as pure functions of their calls. docs/prerendering.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPages, type Page, type PageBudget } from '../../../src/sites/prerender/pages.ts'
+import { createPages, largest, type Page, type PageBudget } from '../../../src/sites/prerender/pages.ts'
+import { pageOf as orderedPage, type PageOrder } from '../../../src/sites/prerender/renderings.ts'
 
 const MOST = 1024 ** 2
 const BUDGET = { pages: 6, texts: MOST, ofAccount: { pages: 4, bytes: 10 * 4096, texts: MOST } }
@@ -111,4 +112,18 @@ test('headers and tags that stay in memory have a budget, of an account and of a
   for (const page of [...pages.all()]) pages.drop(page)
   for (let at = 0; at < 6; at++) pages.keep(headedOf(`d${at}`, 'team_1', 1000))
   assert.equal(kept().length, 6, 'what is dropped or replaced is not counted')
+})
+
+test('of those that have most, the first one gives way', () => {
+  const sizes = [{ of: 1 }, { of: 3 }, { of: 3 }, { of: 2 }]
+  assert.equal(
+    largest(sizes, (one) => one.of),
+    sizes[1],
+  )
+})
+
+test('a page without a type is bytes', () => {
+  const order = { spec: { account: 'team_1', deploymentId: 'd1' }, asked: { key: 'a', group: undefined } } as PageOrder
+  const typeOf = (headers: Record<string, string>) => orderedPage(order, 200, headers).contentType
+  assert.deepEqual([typeOf({}), typeOf({ 'content-type': 'text/css' })], ['application/octet-stream', 'text/css'])
 })

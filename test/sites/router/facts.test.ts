@@ -30,6 +30,20 @@ const FACTS: Fact[] = [
     ],
   },
   {
+    name: 'a destination has one slash where it has several, and is the root where it is a query alone',
+    config: {
+      routes: [
+        { src: '/slashes', dest: 'docs///guide//a.txt' },
+        { src: '/root', dest: '?of=root' },
+      ],
+    },
+    has: { files: ['docs/guide/a.txt'], functions: ['index'] },
+    asks: [
+      ['GET /slashes', 'file 200 /docs/guide/a.txt'],
+      ['GET /root?of=visitor', 'function index ?of=root'],
+    ],
+  },
+  {
     name: 'no encoding of a path leads out of the index',
     has: { files: ['index.html', 'secret/a.txt'] },
     asks: [

@@ -392,6 +392,8 @@ test('no answer of a protected site may be kept by a cache that visitors share',
     ['no-cache="a, private, b", public', 'private, no-cache="a, private, b"'],
     ['x="a\\", no-store, b", s-maxage=5', 'private, x="a\\", no-store, b"'],
     ['x="open, no-store', 'private, x="open, no-store'],
+    ['x-private, max-age=1', 'private, x-private, max-age=1'],
+    ['no-store-yet', 'private, no-store-yet'],
   ] as const)
     assert.equal(privately(value), left)
 })
