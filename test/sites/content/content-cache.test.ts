@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { ContentFile } from '../../../src/sites/content/content-cache.ts'
 import { ContentUnavailable } from '../../../src/sites/content/content-fault.ts'
 import { openKeptFiles } from '../../../src/sites/content/kept-files.ts'
+import { letGo } from '../../../src/sites/content/opened-file.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   fileOf,
@@ -363,4 +364,6 @@ test('dropping an entry that another one replaced leaves the file of that one', 
   const entry = await write()
   await kept.drop(before)
   assert.equal(String(await readAll((await kept.open(entry))!)), 'text')
+  letGo(entry)
+  await eventually(() => handlesBelow(folder) === 0)
 })
