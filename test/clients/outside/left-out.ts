@@ -36,6 +36,14 @@ export const FAILING_PROBES: Readonly<Record<string, string>> = {
   '06-ts-esm /api/proxy Example Domain': 'asks a host of the internet, which the machine may not reach',
 }
 
+/** TABLE faults that are decisions, with the reason. */
+export const DECIDED_FAULTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^vary: (.+), accept-encoding, and not \1$/,
+    'a cache in front must know that answers are compressed: RFC 9110 12.5.5',
+  ],
+]
+
 function all(why: string, ...names: string[]): Record<string, string> {
   return Object.fromEntries(names.flatMap((line) => line.split(' ')).map((name) => [name, why]))
 }
