@@ -222,6 +222,7 @@ test('decisions that depend on the path alone are kept, also while the account w
 
 test('a site that is asked for many paths evicts its own decisions, and the cache stays within its size', () => {
   const cache = createDecisionCache()
+  const get = (path: string) => requestOf(`GET ${path}`)
   const decision = (value: string): Decision => ({
     kind: 'error',
     status: 404,
@@ -231,22 +232,23 @@ test('a site that is asked for many paths evicts its own decisions, and the cach
     responseTransforms: [],
     rules: [],
     reusable: true,
+    looked: new Map(),
   })
-  cache.set('good', '/a', decision(''))
-  for (let at = 0; at < 20_000; at++) cache.set('flood', `/${at}`, decision('x'.repeat(100)))
-  assert.ok(cache.get('good', '/a') !== undefined)
-  assert.equal(cache.get('flood', '/0'), undefined)
-  assert.ok(cache.get('flood', '/19999') !== undefined)
-  cache.set('flood', '/large', decision('x'.repeat(5000)))
-  assert.equal(cache.get('flood', '/large'), undefined)
-  cache.set('flood', '/mine', { ...decision(''), reusable: false })
-  assert.equal(cache.get('flood', '/mine'), undefined)
+  cache.set('good', get('/a'), decision(''))
+  for (let at = 0; at < 20_000; at++) cache.set('flood', get(`/${at}`), decision('x'.repeat(100)))
+  assert.ok(cache.get('good', get('/a')) !== undefined)
+  assert.equal(cache.get('flood', get('/0')), undefined)
+  assert.ok(cache.get('flood', get('/19999')) !== undefined)
+  cache.set('flood', get('/large'), decision('x'.repeat(5000)))
+  assert.equal(cache.get('flood', get('/large')), undefined)
+  cache.set('flood', get('/mine'), { ...decision(''), reusable: false })
+  assert.equal(cache.get('flood', get('/mine')), undefined)
   // Sites go as a whole, the one that was used longest ago first.
   for (let site = 0; site < 20; site++) {
-    for (let at = 0; at < 3000; at++) cache.set(`s${site}`, `/${at}`, decision('x'.repeat(100)))
+    for (let at = 0; at < 3000; at++) cache.set(`s${site}`, get(`/${at}`), decision('x'.repeat(100)))
   }
-  assert.equal(cache.get('good', '/a'), undefined)
-  assert.ok(cache.get('s19', '/2999') !== undefined)
+  assert.equal(cache.get('good', get('/a')), undefined)
+  assert.ok(cache.get('s19', get('/2999')) !== undefined)
 })
 
 test('what an account owes leaks by 200 ms a second, whenever a second begins, and accounts that owe nothing are not kept', () => {
