@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- --functions`: what a function and a prerendered page cost on a sites server, beside the same handler in plain Node.js and a static
+ * `npm run bench -- --functions`: what a function and a prerendered page cost on a sites server, compared with the same handler in plain Node.js and a static
  * page. docs/bench.md: Functions.
  */
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
