@@ -66,7 +66,7 @@ function withOwnAnswer(decision: Decision, withOwn: MiddlewareVisit['withOwn']):
   return decision.kind === 'answer' ? withOwn(decision) : decision
 }
 
-function inCircles({ headers, cookies, responseTransforms, rules, reusable }: MiddlewareDecision): Decision {
-  const routed = { headers, cookies, responseTransforms, rules, reusable }
+function inCircles({ headers, cookies, responseTransforms, rules, reusable, looked }: MiddlewareDecision): Decision {
+  const routed = { headers, cookies, responseTransforms, rules, reusable, looked }
   return { ...routed, kind: 'error', status: 508, code: 'INFINITE_LOOP_DETECTED' }
 }

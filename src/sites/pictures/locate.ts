@@ -17,7 +17,7 @@ export type Place = {
   ask(question: Question): Promise<Decision>
 }
 
-/** The router keeps the request of a picture, and a decision that is reusable never changes. So most visitors need no second decision. */
+/** The router keeps the request of a picture, and a decision that depends on the path alone never changes. So most visitors need no second decision. */
 const LOCATED = new WeakMap<PictureSource, Located>()
 
 /** TABLE decisions that bring no picture. */
@@ -43,7 +43,7 @@ export async function locate(source: PictureSource, place: Place): Promise<Locat
     const { digest, size } = decision.file
     const caching = decision.headers.find(({ name }) => name === 'cache-control')?.value
     const located: Located = { kind: 'file', digest, size, caching }
-    if (decision.reusable) LOCATED.set(source, located)
+    if (decision.reusable && decision.looked.size === 0) LOCATED.set(source, located)
     return located
   }
   const headers = { via, 'x-deployment-id': deploymentId }

@@ -29,23 +29,47 @@ const OF_THE_PLATFORM: ReadonlySet<string> = new Set([
   'x-next-revalidate-tag-token',
 ])
 
+type Given = { origin: (readonly [string, string])[]; own: (readonly [string, string])[] }
+
+/** Characters of what a kept request was built from: visitors choose some of them. */
+const MAX_KEPT = 1024
+/** The router keeps a decision, and its visitors mostly name one host, so its request is built once. */
+const MADE = new WeakMap<PrerenderDecision, { of: string; made: PageRequest }>()
+
 /** Returns the request of a page, without anything of the visitor that is not in its key. */
-export function pageRequestOf(
+export function pageRequestOf(deploymentId: string, decision: PrerenderDecision, request: VisitorRequest): PageRequest {
+  const given = givenBy(decision, request)
+  const of = JSON.stringify([deploymentId, given])
+  const before = MADE.get(decision)
+  if (before?.of === of) return before.made
+  const made = createPageRequest(deploymentId, decision, given)
+  if (of.length <= MAX_KEPT) MADE.set(decision, { of, made })
+  return made
+}
+
+/** Of the headers of a visitor those that are part of the key. */
+function givenBy({ prerender, invocation }: PrerenderDecision, { headers }: VisitorRequest): Given {
+  const origin = ['host', 'x-forwarded-host', 'x-forwarded-proto'].map(
+    (name) => [name, headers.get(name) ?? ''] as const,
+  )
+  const names = (prerender.allowHeader ?? []).filter((name) => !OF_THE_PLATFORM.has(name) && canChange(name))
+  if (names.length === 0) return { origin, own: [] }
+  const all = invocation.headers === undefined ? headers : new Map(invocation.headers)
+  const own = names.flatMap((name) => {
+    const value = all.get(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { origin, own }
+}
+
+function createPageRequest(
   deploymentId: string,
   { path: output, prerender, invocation }: PrerenderDecision,
-  request: VisitorRequest,
+  { origin, own }: Given,
 ): PageRequest {
   const query = allowed([...new URLSearchParams(withoutSecrets(invocation.search))], prerender)
   const matches = allowed([...new URLSearchParams(invocation.routeMatches)], prerender)
   const path = prerender.concrete ? invocation.concretePath : invocation.path
-  const origin = ['host', 'x-forwarded-host', 'x-forwarded-proto'].map(
-    (name) => [name, request.headers.get(name) ?? ''] as const,
-  )
-  const headersOf = new Map(invocation.headers ?? request.headers)
-  const own = (prerender.allowHeader ?? []).flatMap((name) => {
-    const value = OF_THE_PLATFORM.has(name) || !canChange(name) ? undefined : headersOf.get(name)
-    return value === undefined ? [] : [[name, value] as const]
-  })
   const search = query.length === 0 ? '' : `?${textOf(query)}`
   const routeMatches = textOf(matches)
   const group = prerender.group === undefined ? undefined : nameOf(deploymentId, [prerender.group, origin, search])

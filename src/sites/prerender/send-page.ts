@@ -22,24 +22,34 @@ export async function sendPage(
   { response }: Exchange,
   now: number,
 ): Promise<void> {
-  const { request, rules, status, invocation } = call
+  const { request, status } = call
   const { digest, size } = page.body
-  const own = {
-    'x-vercel-cache': cached,
-    'x-matched-path': invocation.matchedPath,
-    age: String(Math.max(0, Math.floor((now - page.at) / 1000))),
-  }
+  const age = Math.max(0, Math.floor((now - page.at) / 1000))
   response.setHeader('x-vercel-id', idOf(response))
   await answerFile(cache, response, {
     account: page.account,
     request: { method: request.method, headers: request.headers },
     // The path would name a download.
     file: { path: '/', digest, size, contentType: page.contentType, status: status ?? page.status },
-    rules: {
-      ...rules,
-      headers: [...page.headers, ...rules.headers, ...Object.entries(own).map(([name, value]) => ({ name, value }))],
-    },
+    rules: rulesOf(page, call, cached, age),
   })
+}
+
+type Rules = PageOrder['call']['rules']
+
+const MADE = new WeakMap<Page, { of: Rules; cached: CacheState; age: number; matchedPath: string; rules: Rules }>()
+
+/** The headers of a page with its own and those of rules. One object a second, because derived values are cached by it. */
+function rulesOf(page: Page, { rules: of, invocation }: PageOrder['call'], cached: CacheState, age: number): Rules {
+  const { matchedPath } = invocation
+  const made = MADE.get(page)
+  if (made?.of === of && made.cached === cached && made.age === age && made.matchedPath === matchedPath)
+    return made.rules
+  const own = { 'x-vercel-cache': cached, 'x-matched-path': matchedPath, age: String(age) }
+  const added = Object.entries(own).map(([name, value]) => ({ name, value }))
+  const rules = { ...of, headers: [...page.headers, ...of.headers, ...added] }
+  MADE.set(page, { of, cached, age, matchedPath, rules })
+  return rules
 }
 
 /** Sends a page that is not kept, to the visitor for whom it was rendered. */

@@ -2,7 +2,7 @@ import type { Condition, Match } from '../../delivery/protocol/routing-manifest.
 import type { Captures, Routing } from './decision.ts'
 import { capturesOf } from './destination.ts'
 import type { Matcher } from './pattern.ts'
-import { cookiesOf, queryOf } from './request.ts'
+import { look } from './request.ts'
 
 export type ReadyCondition = Condition & { matcher?: Matcher }
 
@@ -19,7 +19,7 @@ export function conditionsHold(
 }
 
 function holds(condition: ReadyCondition, routing: Routing, captures: Captures): boolean {
-  const value = subjectOf(condition, routing)
+  const value = look(routing, condition)
   if (value === undefined) return false
   const { match, matcher, key } = condition
   if (match === undefined) {
@@ -39,19 +39,6 @@ function holds(condition: ReadyCondition, routing: Routing, captures: Captures):
 function addCaptures(found: Captures, captures: Captures): void {
   for (const [name, value] of found) {
     if (!/^[0-9]/.test(name) || !captures.has(name)) captures.set(name, value)
-  }
-}
-
-function subjectOf({ type, key }: Condition, routing: Routing): string | undefined {
-  switch (type) {
-    case 'host':
-      return routing.host
-    case 'header':
-      return routing.requestHeaders.get(key)
-    case 'cookie':
-      return cookiesOf(routing).get(key)
-    case 'query':
-      return queryOf(routing).findLast(([name]) => name === key)?.[1]
   }
 }
 

@@ -1,5 +1,6 @@
 /** Decisions of the router, which the sites server carries out. docs/deploying-sites.md: Router. */
 import type {
+  Condition,
   FunctionBundle,
   Header,
   Match,
@@ -60,9 +61,14 @@ export type Routed = {
   responseTransforms: ResponseTransform[]
   /** Indexes in config.json of the rules that matched, in matching order. */
   rules: number[]
-  /** Every GET of this path gets the same decision, regardless of headers and host, and but for a picture of the query. That of a function has its own query in it. */
+  /** Every GET of this path gets the same decision if it is equal in `looked`. That of a function or a page has its own query in it. */
   reusable: boolean
+  /** What the rules looked at, but for the path and the method. */
+  looked: Map<string, Subject>
 }
+
+/** A part of a request. `search`: all of the query. */
+export type Subject = Pick<Condition, 'type' | 'key'> | { type: 'search'; key: '' }
 
 /** The request as sent to a function, a middleware or another origin. */
 type ForwardedRequest = {

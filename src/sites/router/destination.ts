@@ -75,7 +75,11 @@ export function applyDestination(routing: Routing, dest: string, captures: Captu
 export function setQuery(routing: Routing, query: Pair[]): void {
   let length = 0
   for (const [name, value] of query) length += name.length + value.length + 2
-  if (length > MAX_QUERY) throw new RoutingError('ROUTING_TOO_LARGE')
+  if (length > MAX_QUERY) {
+    // A shorter query of another visitor is not too long.
+    routing.reusable = false
+    throw new RoutingError('ROUTING_TOO_LARGE')
+  }
   routing.query = query
   routing.queryChanged = true
 }

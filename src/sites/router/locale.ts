@@ -2,7 +2,7 @@ import type { Route } from '../../delivery/protocol/routing-manifest.ts'
 import { withoutTrailing } from '../../platform/base/text.ts'
 import type { Captures, Routing } from './decision.ts'
 import { locationOf, substitute } from './destination.ts'
-import { cookiesOf } from './request.ts'
+import { look } from './request.ts'
 
 /** More languages than browsers send; the rest is ignored. */
 const MAX_LANGUAGES = 32
@@ -18,7 +18,7 @@ export function localeRedirect(
   captures: Captures,
   known: ReadonlySet<string>,
 ): string | undefined {
-  const chosen = cookie === undefined ? undefined : cookiesOf(routing).get(cookie)
+  const chosen = cookie === undefined ? undefined : look(routing, { type: 'cookie', key: cookie })
   const languages = [...(chosen === undefined ? [] : [chosen.toLowerCase()]), ...languagesOf(routing)]
   const language = languages.find((tag) => known.has(tag))
   const template = redirects.find(({ locale }) => locale === language)?.to
@@ -28,15 +28,19 @@ export function localeRedirect(
 }
 
 /** At the domain of a language the path that the visitor asked for counts: rules may have put the language before it. */
-function isHere({ host, path, visitorPath }: Routing, location: string): boolean {
+function isHere(routing: Routing, location: string): boolean {
+  const { path, visitorPath } = routing
   if (location === path) return true
   const url = URL.parse(location)
-  return url?.hostname === host && withoutTrailing(url.pathname, '/') === withoutTrailing(visitorPath, '/')
+  const host = look(routing, { type: 'host', key: '' })
+  return (
+    url !== null && url.hostname === host && withoutTrailing(url.pathname, '/') === withoutTrailing(visitorPath, '/')
+  )
 }
 
 /** The visitor's languages in lower case, preferred first. `de` follows `de-CH` unless it is listed. */
 function languagesOf(routing: Routing): string[] {
-  const header = routing.requestHeaders.get('accept-language') ?? ''
+  const header = look(routing, { type: 'header', key: 'accept-language' }) ?? ''
   const weighted = header
     .split(',', MAX_LANGUAGES)
     .map((part) => {

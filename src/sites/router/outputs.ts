@@ -7,7 +7,7 @@ import { conditionsHold, type ReadyCondition } from './conditions.ts'
 import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
 import { applyDestination, RoutingError } from './destination.ts'
 import type { Entry } from './file-index.ts'
-import { routedOf, searchOf } from './request.ts'
+import { look, routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
 import { readyCondition, type Site } from './site.ts'
 import { applyTransform } from './transforms.ts'
@@ -18,9 +18,8 @@ const MAX_LOOKUPS = 16
 /** Returns the decision for the current path. Throws `RoutingError` above the lookup limit. */
 export function lookUp(site: Site, routing: Routing): Decision | undefined {
   if (site.images !== undefined && IMAGE_PATHS.has(withoutTrailing(routing.path, '/'))) {
-    const routed = routedOf(routing)
-    const reusable = routed.reusable && !routing.queryChanged
-    return { ...routed, reusable, kind: 'image', picture: pictureOf(site.images, searchOf(routing)) }
+    look(routing, { type: 'search', key: '' })
+    return { ...routedOf(routing), kind: 'image', picture: pictureOf(site.images, searchOf(routing)) }
   }
   if (++routing.lookups > MAX_LOOKUPS) throw new RoutingError('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)
@@ -35,11 +34,13 @@ function decisionOf(site: Site, routing: Routing, entry: Entry, status: number |
   const answer = status === undefined ? {} : { status }
   const { bundle } = entry
   const { path, prerender } = entry.path
-  const common = { ...routedOf(routing), ...answer, bundle, invocation }
-  if (prerender !== undefined)
-    return { ...common, reusable: false, kind: 'prerender', path, prerender, bypasses: isBypassed(routing, prerender) }
-  const reusable = common.reusable && !routing.queryChanged && !routing.headersChanged
-  return { ...common, reusable, kind: 'function' }
+  const bypasses = prerender !== undefined && isBypassed(routing, prerender)
+  const routed = routedOf(routing)
+  const reusable = routed.reusable && !routing.queryChanged && !routing.headersChanged
+  const common = { ...routed, ...answer, reusable, bundle, invocation }
+  return prerender === undefined
+    ? { ...common, kind: 'function' }
+    : { ...common, kind: 'prerender', path, prerender, bypasses }
 }
 
 const BYPASSES = new WeakMap<Prerender, ReadyCondition[]>()

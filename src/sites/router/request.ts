@@ -1,6 +1,6 @@
 /** The routing state of a visitor's request. docs/deploying-sites.md: Router. */
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
-import type { Pair, ResponseTransform, Routed, Routing } from './decision.ts'
+import type { Pair, ResponseTransform, Routed, Routing, Subject } from './decision.ts'
 
 /**
  * The request from the sites server. `path` is percent-encoded (`beginRouting` normalizes it). `search` has its question mark, or
@@ -14,6 +14,9 @@ export type VisitorRequest = {
   headers: ReadonlyMap<string, string>
   listsFolders?: boolean
 }
+
+/** The most parts of a request on which a decision that is used again depends. */
+export const MAX_LOOKED = 16
 
 /** TABLE headers that only the platform sets, because functions and rules trust them. A trailing dash marks a prefix. */
 const PLATFORM_HEADERS = [
@@ -45,7 +48,7 @@ export function beginRouting({ method, host, path: given, search, headers, lists
   const path = normalized(given)
   return {
     method,
-    host: host.split(':', 1)[0]!.toLowerCase(),
+    host: hostNameOf(host),
     visitorPath: path,
     listsFolders: listsFolders === true,
     path,
@@ -64,6 +67,7 @@ export function beginRouting({ method, host, path: given, search, headers, lists
     responseTransforms: [] as ResponseTransform[],
     rules: [],
     reusable: true,
+    looked: new Map(),
     destinationQuery: [],
     concretePath: undefined,
     invocationPath: undefined,
@@ -72,6 +76,10 @@ export function beginRouting({ method, host, path: given, search, headers, lists
     lookups: 0,
     written: 0,
   }
+}
+
+function hostNameOf(host: string): string {
+  return host.split(':', 1)[0]!.toLowerCase()
 }
 
 const ESCAPE = /%[0-9a-f]{2}|%[0-9a-f]?(?:%[0-9a-f]{2})?/gi
@@ -90,8 +98,45 @@ function normalized(path: string): string {
   })
 }
 
+type Parts = Pick<Routing, 'host' | 'search' | 'query' | 'cookieJar'> & { requestHeaders: ReadonlyMap<string, string> }
+
+/** Returns a part of the request for rules, and notes that the decision depends on it. */
+export function look(routing: Routing, subject: Subject): string | undefined {
+  const { type, key } = subject
+  const isOfQuery = type === 'query' || type === 'search'
+  // What rules have made of it may come from parts that are not noted.
+  if (type !== 'host' && (isOfQuery ? routing.queryChanged : routing.headersChanged)) routing.reusable = false
+  if (routing.looked.size < MAX_LOOKED) routing.looked.set(`${type} ${key}`, { type, key } as Subject)
+  else if (!routing.looked.has(`${type} ${key}`)) routing.reusable = false
+  return partIn(routing, subject)
+}
+
+/** Returns the parts of a request that decide, as rules see them. */
+export function partsOf(
+  { host, search, headers }: VisitorRequest,
+  subjects: readonly Subject[],
+): (string | undefined)[] {
+  const parts = { host: hostNameOf(host), search, requestHeaders: headers, query: undefined, cookieJar: undefined }
+  return subjects.map((subject) => partIn(parts, subject))
+}
+
+function partIn(parts: Parts, { type, key }: Subject): string | undefined {
+  switch (type) {
+    case 'host':
+      return parts.host
+    case 'search':
+      return parts.search
+    case 'header':
+      return parts.requestHeaders.get(key)
+    case 'cookie':
+      return cookiesOf(parts).get(key)
+    case 'query':
+      return queryOf(parts).findLast(([name]) => name === key)?.[1]
+  }
+}
+
 /** Returns the decoded parts of the query. */
-export function queryOf(routing: Routing): Pair[] {
+export function queryOf(routing: Pick<Parts, 'query' | 'search'>): Pair[] {
   routing.query ??= [...new URLSearchParams(routing.search)]
   return routing.query
 }
@@ -103,10 +148,10 @@ export function searchOf(routing: Routing): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Returns the cookies by name. The first of a name counts (RFC 6265 5.4: the more specific path comes first). */
-export function cookiesOf(routing: Routing): Map<string, string> {
-  routing.cookieJar ??= parseCookies(routing.requestHeaders.get('cookie') ?? '')
-  return routing.cookieJar
+/** The first cookie of a name counts (RFC 6265 5.4: the more specific path comes first). */
+function cookiesOf(parts: Pick<Parts, 'cookieJar' | 'requestHeaders'>): Map<string, string> {
+  parts.cookieJar ??= parseCookies(parts.requestHeaders.get('cookie') ?? '')
+  return parts.cookieJar
 }
 
 function parseCookies(header: string): Map<string, string> {
@@ -133,6 +178,6 @@ export function decoded(text: string): string {
 export function routedOf(routing: Routing): Routed {
   const merged = new Map([...routing.headers, ...routing.importantHeaders])
   const headers: Header[] = [...merged].map(([name, value]) => ({ name, value }))
-  const { cookies, responseTransforms, rules, reusable } = routing
-  return { headers, cookies, responseTransforms, rules, reusable }
+  const { cookies, responseTransforms, rules, reusable, looked } = routing
+  return { headers, cookies, responseTransforms, rules, reusable, looked }
 }

@@ -116,7 +116,15 @@ function beforeRule(
   routing.middlewareRun.push(name)
   const bundle = site.files.functionOf(name)
   const state = { routing, at, captures }
-  return { ...routedOf(routing), kind: 'middleware', name, bundle, request: forwardedOf(routing), state }
+  return {
+    ...routedOf(routing),
+    reusable: false,
+    kind: 'middleware',
+    name,
+    bundle,
+    request: forwardedOf(routing),
+    state,
+  }
 }
 
 /** Applies a matching rule in the order of the format: override, headers, transforms, destination, status. */

@@ -1,20 +1,18 @@
 import { conditionsHold } from './conditions.ts'
 import type { Captures, Routing } from './decision.ts'
 import { capturesOf, headerValue, locationOf, RoutingError, substitute } from './destination.ts'
+import { look } from './request.ts'
 import type { ReadyRoute, Site } from './site.ts'
 
 /** Returns the captures of a rule, or undefined if it does not match. */
 export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captures | undefined {
-  if (route.conditional) routing.reusable = false
   if (route.methods !== undefined && !route.methods.includes(routing.method)) return undefined
   const match = route.matcher.exec(routing.path)
   if (match === null) return undefined
   const captures = capturesOf(match)
   if (!conditionsHold(route, routing, captures)) return undefined
-  if (site.wildcards.size > 0) {
-    routing.reusable = false
-    captures.set('wildcard', site.wildcards.get(routing.host) ?? '')
-  }
+  if (site.wildcards.size > 0)
+    captures.set('wildcard', site.wildcards.get(look(routing, { type: 'host', key: '' })!) ?? '')
   return captures
 }
 

@@ -16,7 +16,6 @@ export type ReadyRoute = Omit<Route, 'has' | 'missing'> & {
   matcher: Matcher
   has?: ReadyCondition[]
   missing?: ReadyCondition[]
-  conditional: boolean
 }
 
 export type Site = {
@@ -44,14 +43,13 @@ export function openSite(manifest: RoutingManifest): Site {
 }
 
 function readyRoute(route: Route): ReadyRoute {
-  const { source, caseSensitive = false, has, missing, methods, transforms, locale, middleware, mitigate } = route
+  const { source, caseSensitive = false, has, missing, transforms } = route
   return {
     ...route,
     matcher: matcherOf(source, caseSensitive),
     ...(has && { has: has.map(readyCondition) }),
     ...(missing && { missing: missing.map(readyCondition) }),
     ...(transforms && { transforms: transforms.flatMap(readyTransform) }),
-    conditional: [has, missing, methods, transforms, locale, middleware, mitigate].some((part) => part !== undefined),
   }
 }
 

@@ -1,9 +1,13 @@
-/** Cache of decisions that depend only on the path, so that most requests for files need no worker. */
-import type { Decision } from '../router/decision.ts'
+/**
+ * Cache of decisions, so that most requests need no worker. A decision is used again for requests that are equal in all that its
+ * rules looked at. docs/deploying-sites.md: Patterns.
+ */
+import type { Decision, Subject } from '../router/decision.ts'
+import { MAX_LOOKED, partsOf, type VisitorRequest } from '../router/request.ts'
 
 export type DecisionCache = {
-  get(site: string, path: string): Decision | undefined
-  set(site: string, path: string, decision: Decision): void
+  get(site: string, request: VisitorRequest): Decision | undefined
+  set(site: string, request: VisitorRequest, decision: Decision): void
 }
 
 /** Characters of all entries, and of one site: visitors who request unknown paths cannot evict the entries of other sites. */
@@ -14,51 +18,107 @@ const LARGEST = 4096
 const ENTRY = 256
 /** The same for what it says of a function, or of a picture. */
 const FUNCTION = 1024
+/** The same for a part of a request. */
+const SUBJECT = 64
 
-type Entry = { decision: Decision; characters: number }
+/** A path has a decision, or the parts of a request on which its decisions depend. Those are entries whose keys have the values of these parts. */
+type Entry = { kept: Decision | Subject[]; characters: number }
 /** Both maps are in least-recently-used order. */
 type Kept = { entries: Map<string, Entry>; characters: number }
 
 /** Creates a cache of decisions. */
 export function createDecisionCache(): DecisionCache {
+  const { use, keep } = createEntries()
+  return {
+    get(site, request) {
+      const path = pathOf(request)
+      const kept = path && use(site, path)
+      if (!path || !kept) return undefined
+      const decision = Array.isArray(kept) ? use(site, keyOf(path, kept, request)) : kept
+      return decision && withSearch(decision as Decision, request.search)
+    },
+    set(site, request, decision) {
+      const path = pathOf(request)
+      if (path === undefined || !decision.reusable) return
+      const subjects = subjectsOf(use(site, path), decision)
+      if (subjects.length > MAX_LOOKED) return
+      const key = subjects.length === 0 ? path : keyOf(path, subjects, request)
+      const kept = withSearch(decision, '')
+      const characters = sizeOf(key, kept)
+      if (characters > LARGEST) return
+      if (key !== path)
+        keep(site, path, { kept: subjects, characters: ENTRY + path.length + SUBJECT * subjects.length })
+      keep(site, key, { kept, characters })
+    },
+  }
+}
+
+function createEntries() {
   const sites = new Map<string, Kept>()
   let total = 0
 
   function evict(cached: Kept, max: number): void {
-    for (const [path, { characters }] of cached.entries) {
+    for (const [key, { characters }] of cached.entries) {
       if (cached.characters <= max) return
-      cached.entries.delete(path)
+      cached.entries.delete(key)
       cached.characters -= characters
       total -= characters
     }
   }
 
-  return {
-    get(site, path) {
-      const cached = sites.get(site)
-      const entry = cached?.entries.get(path)
-      if (cached === undefined || entry === undefined) return undefined
-      renew(sites, site, cached)
-      renew(cached.entries, path, entry)
-      return entry.decision
-    },
-    set(site, path, decision) {
-      const characters = decision.reusable ? sizeOf(path, decision) : Number.POSITIVE_INFINITY
-      if (characters > LARGEST) return
-      const cached = sites.get(site) ?? { entries: new Map(), characters: 0 }
-      const before = cached.entries.get(path)?.characters ?? 0
-      renew(sites, site, cached)
-      renew(cached.entries, path, { decision, characters })
-      cached.characters += characters - before
-      total += characters - before
-      evict(cached, MAX_OF_A_SITE)
-      for (const [oldest, others] of sites) {
-        if (total <= MAX_CHARACTERS) return
-        evict(others, 0)
-        sites.delete(oldest)
-      }
-    },
+  function use(site: string, key: string): Entry['kept'] | undefined {
+    const cached = sites.get(site)
+    const entry = cached?.entries.get(key)
+    if (cached === undefined || entry === undefined) return undefined
+    renew(sites, site, cached)
+    renew(cached.entries, key, entry)
+    return entry.kept
   }
+
+  function keep(site: string, key: string, entry: Entry): void {
+    const cached = sites.get(site) ?? { entries: new Map(), characters: 0 }
+    const before = cached.entries.get(key)?.characters ?? 0
+    renew(sites, site, cached)
+    renew(cached.entries, key, entry)
+    cached.characters += entry.characters - before
+    total += entry.characters - before
+    evict(cached, MAX_OF_A_SITE)
+    for (const [oldest, others] of sites) {
+      if (total <= MAX_CHARACTERS) return
+      evict(others, 0)
+      sites.delete(oldest)
+    }
+  }
+
+  return { use, keep }
+}
+
+/** The key of a path. Sites that list folders use a different one; no path begins without a slash. */
+function pathOf({ method, path, listsFolders }: VisitorRequest): string | undefined {
+  if (method !== 'GET') return undefined
+  return listsFolders ? `listed ${path}` : path
+}
+
+/** It names its parts, so it differs from every path, and from the keys of other parts. */
+function keyOf(path: string, subjects: Subject[], request: VisitorRequest): string {
+  const values = partsOf(request, subjects)
+  return JSON.stringify([path, ...subjects.map(({ type, key }, at) => [type, key, values[at]])])
+}
+
+/** Rules look at the next part because of the value of the one before, so decisions of one path may depend on different ones. */
+function subjectsOf(before: Entry['kept'] | undefined, { looked }: Decision): Subject[] {
+  const known = Array.isArray(before) ? before : []
+  const others = [...looked.values()].filter(
+    ({ type, key }) => !known.some((subject) => subject.type === type && subject.key === key),
+  )
+  return [...known, ...others]
+}
+
+/** Functions and pages get the query of each request. */
+function withSearch(decision: Decision, search: string): Decision {
+  if (decision.kind !== 'function' && decision.kind !== 'prerender') return decision
+  if (decision.invocation.search === search) return decision
+  return { ...decision, invocation: { ...decision.invocation, search } }
 }
 
 function renew<T>(map: Map<string, T>, key: string, value: T): void {
@@ -66,10 +126,12 @@ function renew<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value)
 }
 
-function sizeOf(path: string, { headers, rules, ...decision }: Decision): number {
-  const own = decision.kind === 'function' || decision.kind === 'image' ? FUNCTION + 4 * path.length : 0
+function sizeOf(key: string, { headers, rules, looked, responseTransforms, ...decision }: Decision): number {
+  const { kind } = decision
+  const own = kind === 'function' || kind === 'image' || kind === 'prerender' ? FUNCTION + 4 * key.length : 0
+  const noted = [responseTransforms, kind === 'prerender' ? decision.prerender : []]
   return headers.reduce(
     (sum, { name, value }) => sum + name.length + value.length,
-    ENTRY + own + path.length + 8 * rules.length,
+    ENTRY + own + key.length + 8 * rules.length + SUBJECT * looked.size + JSON.stringify(noted).length,
   )
 }

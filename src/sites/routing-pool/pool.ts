@@ -69,9 +69,8 @@ export function openRoutingPool({
 
 function ask(state: State, job: RoutingJob): Promise<Decision> {
   const { waiting, budget, cache } = state
-  const path = pathOf(job)
-  const cached = path === undefined ? undefined : keptOf(cache, job, path)
-  if (cached !== undefined) return Promise.resolve(ofRequest(cached, job))
+  const cached = job.question.kind === 'resolve' ? cache.get(job.site, job.question.request) : undefined
+  if (cached !== undefined) return Promise.resolve(cached)
   if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
   const owner = [job.account, job.network]
   const left = MAX_WAITING - waiting.sizeOf([job.account])
@@ -82,28 +81,6 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
   })
 }
 
-function keptOf(cache: DecisionCache, task: Task, path: string): Decision | undefined {
-  return cache.get(task.site, path) ?? cache.get(task.site, withQuery(task, path))
-}
-
-/** The key of a picture, whose decision depends on the query too. It differs from every path. */
-function withQuery({ question }: Task, path: string): string {
-  return path + ((question.kind === 'resolve' && question.request.search) || '?')
-}
-
-/** A function gets the query of its own request. */
-function ofRequest(cached: Decision, { question }: Task): Decision {
-  if (cached.kind !== 'function' || question.kind !== 'resolve') return cached
-  return { ...cached, invocation: { ...cached.invocation, search: question.request.search } }
-}
-
-/** The cache key of a decision. Sites that list folders use a different key; no path begins without a slash. */
-function pathOf({ question }: Task): string | undefined {
-  if (question.kind !== 'resolve' || question.request.method !== 'GET') return undefined
-  const { path, listsFolders } = question.request
-  return listsFolders ? `listed ${path}` : path
-}
-
 function start(state: State): void {
   const { threads, budget, cache } = state
   const thread: RoutingThread = openThread(state.spawn(), {
@@ -112,9 +89,8 @@ function start(state: State): void {
       const pending = threads.get(thread)!
       threads.set(thread, undefined)
       budget.charge(pending.account, answer.micros)
-      const path = pathOf(pending)
-      if ('decision' in answer && path !== undefined)
-        cache.set(pending.site, answer.decision.kind === 'image' ? withQuery(pending, path) : path, answer.decision)
+      const { site, question } = pending
+      if ('decision' in answer && question.kind === 'resolve') cache.set(site, question.request, answer.decision)
       if ('decision' in answer) pending.resolve(answer.decision)
       else pending.reject(new Error(`the router failed for ${pending.site}: ${answer.failure}`))
       next(state)
@@ -165,5 +141,6 @@ async function close({ threads, waiting }: State): Promise<void> {
 }
 
 function overload(status: number, code: ErrorCode): Decision {
-  return { kind: 'error', status, code, headers: [], cookies: [], responseTransforms: [], rules: [], reusable: false }
+  const routed = { headers: [], cookies: [], responseTransforms: [], rules: [], reusable: false, looked: new Map() }
+  return { ...routed, kind: 'error', status, code }
 }

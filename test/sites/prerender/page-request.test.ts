@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { PageRequest, PrerenderDecision } from '../../../src/sites/prerender/page-request.ts'
 import { pageRequestOf } from '../../../src/sites/prerender/page-request.ts'
 import { resolve } from '../../../src/sites/router/resolve.ts'
+import { createDecisionCache } from '../../../src/sites/routing-pool/decision-cache.ts'
 import { requestOf, siteOf } from '../router/sites.ts'
 
 const CONFIG = {
@@ -24,11 +25,14 @@ const OUTPUTS = {
 
 const VISITOR = { host: 'site.example', 'x-forwarded-host': 'site.example', 'x-forwarded-proto': 'https' }
 
+/** Decisions are kept as in the pool. */
 async function asker(): Promise<(line: string, headers?: Record<string, string>, id?: string) => PageRequest> {
   const site = await siteOf(CONFIG, { prerenders: OUTPUTS })
+  const cache = createDecisionCache()
   return (line, headers = {}, id = 'd1') => {
     const request = requestOf(line, { ...VISITOR, ...headers })
-    const decision = resolve(site, request)
+    const decision = cache.get('site', request) ?? resolve(site, request)
+    cache.set('site', request, decision)
     assert.equal(decision.kind, 'prerender', line)
     return pageRequestOf(id, decision as PrerenderDecision, request)
   }

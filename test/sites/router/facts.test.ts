@@ -855,7 +855,7 @@ test('request headers that rules change reach the function; others are not repea
   assert.equal(same.invocation.headers, undefined)
 })
 
-test('only what depends on the path alone may be kept by path', async () => {
+test('a decision names what its rules looked at, and is not used again for another path or method, or another query that is part of it', async () => {
   const config = {
     routes: [
       { src: '/plain', headers: { 'x-a': '1' }, continue: true },
@@ -865,11 +865,14 @@ test('only what depends on the path alone may be kept by path', async () => {
     ],
   }
   const site = await siteOf(config, { files: ['plain', 'cond', 'post', 'b'], functions: ['f'] })
-  const reusable = (line: string) => resolve(site, requestOf(line)).reusable
+  const looked = (line: string) => {
+    const decision = resolve(site, requestOf(line))
+    return decision.reusable ? [...decision.looked.keys()] : undefined
+  }
   // A rule with a condition counts where it does not match, too: another request may match.
   assert.deepEqual(
-    ['/plain', '/none', '/cond', '/post', '/old', '/f'].map((path) => reusable(`GET ${path}`)),
-    [false, false, false, false, false, false],
+    ['/plain', '/none', '/cond', '/post', '/old', '/f'].map((path) => looked(`GET ${path}`)),
+    [[], [], ['header x'], [], undefined, []],
   )
   const plain = await siteOf(
     {

@@ -1,4 +1,5 @@
 /** Small deployments for tests of the router. */
+import type { RoutingManifest } from '../../../src/delivery/protocol/routing-manifest.ts'
 import type { AskedPicture } from '../../../src/sites/pictures/picture-request.ts'
 import type { Decision } from '../../../src/sites/router/decision.ts'
 import type { VisitorRequest } from '../../../src/sites/router/request.ts'
@@ -8,10 +9,14 @@ import { nodeFunction, validOutput } from '../../delivery/outputs/upload.ts'
 export type SiteFiles = { files?: string[]; functions?: string[]; prerenders?: Record<string, object> }
 
 /** A deployment with this configuration, these files below static/, and these functions. */
-export async function siteOf(
+export async function siteOf(config: object, files?: SiteFiles): Promise<Site> {
+  return openSite(await manifestOf(config, files))
+}
+
+export async function manifestOf(
   config: object,
   { files = [], functions = [], prerenders = {} }: SiteFiles = {},
-): Promise<Site> {
+): Promise<RoutingManifest> {
   const contents = [
     ...files.map((file) => ({ [`static/${file}`]: file })),
     ...[...functions, ...Object.keys(prerenders)].map((name) => nodeFunction(name)),
@@ -19,7 +24,7 @@ export async function siteOf(
       [`functions/${name}.prerender-config.json`]: JSON.stringify(prerender),
     })),
   ]
-  return openSite((await validOutput(config, Object.assign({}, ...contents))).manifest)
+  return (await validOutput(config, Object.assign({}, ...contents))).manifest
 }
 
 /** `GET /a?b=1`, with headers by name. */

@@ -220,8 +220,9 @@ test('decisions that depend on the path alone are kept, also while the account w
   await pool.close()
 })
 
-test('a site that is asked for many paths evicts its own decisions, and the cache stays within its size', () => {
+test('a site that is asked for many paths, or with many headers, evicts its own decisions, and the cache stays within its size', () => {
   const cache = createDecisionCache()
+  const get = (path: string) => requestOf(`GET ${path}`)
   const decision = (value: string): Decision => ({
     kind: 'error',
     status: 404,
@@ -231,22 +232,33 @@ test('a site that is asked for many paths evicts its own decisions, and the cach
     responseTransforms: [],
     rules: [],
     reusable: true,
+    looked: new Map(),
   })
-  cache.set('good', '/a', decision(''))
-  for (let at = 0; at < 20_000; at++) cache.set('flood', `/${at}`, decision('x'.repeat(100)))
-  assert.ok(cache.get('good', '/a') !== undefined)
-  assert.equal(cache.get('flood', '/0'), undefined)
-  assert.ok(cache.get('flood', '/19999') !== undefined)
-  cache.set('flood', '/large', decision('x'.repeat(5000)))
-  assert.equal(cache.get('flood', '/large'), undefined)
-  cache.set('flood', '/mine', { ...decision(''), reusable: false })
-  assert.equal(cache.get('flood', '/mine'), undefined)
+  cache.set('good', get('/a'), decision(''))
+  for (let at = 0; at < 20_000; at++) cache.set('flood', get(`/${at}`), decision('x'.repeat(100)))
+  assert.ok(cache.get('good', get('/a')) !== undefined)
+  assert.equal(cache.get('flood', get('/0')), undefined)
+  assert.ok(cache.get('flood', get('/19999')) !== undefined)
+  cache.set('flood', get('/large'), decision('x'.repeat(5000)))
+  assert.equal(cache.get('flood', get('/large')), undefined)
+  cache.set('flood', get('/mine'), { ...decision(''), reusable: false })
+  assert.equal(cache.get('flood', get('/mine')), undefined)
+  // So do visitors who send many values of a header, or long ones.
+  const varied = { ...decision('x'), looked: new Map([['header h', { type: 'header' as const, key: 'h' }]]) }
+  const sent = (value: string) => requestOf('GET /varied', { h: value })
+  for (let at = 0; at < 20_000; at++) cache.set('flood', sent(`${at}`), varied)
+  cache.set('flood', sent('h'.repeat(5000)), varied)
+  assert.deepEqual(
+    ['0', '19999', 'other', 'h'.repeat(5000)].map((value) => cache.get('flood', sent(value)) !== undefined),
+    [false, true, false, false],
+  )
+  assert.ok(cache.get('good', get('/a')) !== undefined)
   // Sites go as a whole, the one that was used longest ago first.
   for (let site = 0; site < 20; site++) {
-    for (let at = 0; at < 3000; at++) cache.set(`s${site}`, `/${at}`, decision('x'.repeat(100)))
+    for (let at = 0; at < 3000; at++) cache.set(`s${site}`, get(`/${at}`), decision('x'.repeat(100)))
   }
-  assert.equal(cache.get('good', '/a'), undefined)
-  assert.ok(cache.get('s19', '/2999') !== undefined)
+  assert.equal(cache.get('good', get('/a')), undefined)
+  assert.ok(cache.get('s19', get('/2999')) !== undefined)
 })
 
 test('what an account owes leaks by 200 ms a second, whenever a second begins, and accounts that owe nothing are not kept', () => {

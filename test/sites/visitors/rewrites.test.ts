@@ -179,7 +179,7 @@ test('a body of unknown length that is too large is 413 like one that says its l
     incoming.resume()
   }
   const url = `${await openOther(t, reads)}/`
-  const rules = { headers: [], cookies: [], responseTransforms: [], rules: [], reusable: false }
+  const rules = { headers: [], cookies: [], responseTransforms: [], rules: [], reusable: false, looked: new Map() }
   const origin = await openOther(t, async (raw, response) => {
     const visit = readVisit(raw, { trustedProxies: undefined })
     assert.ok('request' in visit)
