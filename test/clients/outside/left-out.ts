@@ -36,7 +36,7 @@ export const FAILING_PROBES: Readonly<Record<string, string>> = {
   '06-ts-esm /api/proxy Example Domain': 'asks a host of the internet, which the machine may not reach',
 }
 
-/** TABLE faults that are decisions, with the reason. */
+/** TABLE errors of probes that are decisions, with the reason. */
 export const DECIDED_FAULTS: readonly (readonly [RegExp, string])[] = [
   [
     /^vary: (.+), accept-encoding, and not \1$/,
