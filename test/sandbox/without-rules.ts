@@ -2,4 +2,4 @@
 import { networkRules } from '../../src/sandbox/network/rules.ts'
 
 export const withoutRules: typeof networkRules = (...words) =>
-  networkRules(...words).replace(/^ {2}chain [^}]*^ {2}\}$/gm, '')
+  networkRules(...words).replace(/^ {2}chain .*^ {2}\}$/ms, '')
