@@ -36,6 +36,7 @@ test('addresses, gateways and networks of the host are in sets, by family', () =
 
 test('the host is closed before what is allowed is opened, and that before its networks and private ones are closed', () => {
   const order = [
+    'udp ct state invalid drop',
     'th dport 53 accept',
     '@host4 reject',
     '@allowed4',

@@ -85,15 +85,15 @@ for n in range(2): print(received(first), received(second))`)
 test('no datagram that is not an answer arrives in a sandbox', { skip, timeout }, async (t) => {
   const lab = await openLab(t)
   await openServer(t, lab)
-  for (const [rules, isExpected] of [
-    [{ without: 'ct state' }, true],
-    ['none', true],
-    ['all', false],
-  ] as const) {
+  const arrives = async (rules: Rules) => {
     const { output } = await lab.inSandbox(LISTENER, {}, { rules })
     assert.match(output, /answer \d+ first\n.*answer \d+ second/s)
-    assert.equal(output.includes('unsolicited'), isExpected, `${JSON.stringify(rules)}\n${output}`)
+    return output.includes('unsolicited')
   }
+  assert.equal(await arrives('all'), false)
+  // Newer pasta connects its sockets.
+  if (!(await arrives('none'))) return t.skip('this pasta keeps out what is not an answer, so there is no control')
+  assert.equal(await arrives({ without: 'ct state !=' }), true, 'the control')
 })
 
 /** Takes two ports at which services listen, or are going to. */
@@ -122,8 +122,12 @@ while True: print(s.recv(100).decode(), flush=True)`
     await taker
     return { second, service: service.slice(got) }
   }
-  assert.deepEqual(await tried(WITHOUT_MAP), { second: 'taken', service: [] }, 'the control')
   assert.deepEqual(await tried('all'), { second: 'bound', service: ['for the host'] })
+  const control = await tried(WITHOUT_MAP)
+  assert.equal(control.second, 'taken', 'the control')
+  t.diagnostic(
+    `the service gets ${control.service.length === 0 ? 'nothing' : control.service} where the command chose its port`,
+  )
 })
 
 /** Sends to a different port each time, for some seconds. Prints how many connections the kernel keeps then. */

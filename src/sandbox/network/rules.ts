@@ -65,7 +65,7 @@ ${sets(
     type filter hook output priority 0; policy drop;
     oifname "lo" accept
     meta l4proto ipv6-icmp icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } accept
-${udp === 'mapped' ? '' : toResolver(dns)}    ip daddr ${dns} meta l4proto { tcp, udp } th dport 53 accept
+${udp === 'mapped' ? KNOWN : toResolver(dns)}    ip daddr ${dns} meta l4proto { tcp, udp } th dport 53 accept
     ip daddr ${dns} ${REJECT}
     ip daddr @host4 ${REJECT}
     ip6 daddr @host6 ${REJECT}
@@ -81,6 +81,9 @@ ${udp === 'mapped' ? '' : toResolver(dns)}    ip daddr ${dns} meta l4proto { tcp
 ${udp === 'mapped' ? MAPPED : fromResolver(dns)}}
 `
 }
+
+/** The kernel does not map what it cannot read as part of a connection. */
+const KNOWN = '    meta l4proto udp ct state invalid drop\n'
 
 /**
  * Pasta sends from the port of a packet, on the host. So no command chooses that port, and what is no answer to a packet is dropped. The kernel keeps
