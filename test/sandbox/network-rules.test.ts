@@ -102,7 +102,7 @@ test('where the kernel maps no ports, UDP is for the resolver alone, and the ope
     places,
     places.toSorted((a, b) => a - b),
   )
-  assert.ok(places[0]! > 0, output)
+  assert.ok(places[0]! > 0, output!)
   assert.match(input!, /ip saddr 203\.0\.113\.253 udp sport 53 accept\n +meta l4proto udp drop\n/)
   assert.match(unmapped('resolver')!, /UDP to the resolver alone.*nft_connlimit.*`modprobe`/)
   assert.equal(unmapped('mapped'), undefined)

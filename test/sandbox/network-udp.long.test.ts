@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { MAX_CONNECTIONS, networkRules } from '../../src/sandbox/network/rules.ts'
 import { tryRules } from '../../src/sandbox/network/udp.ts'
@@ -20,8 +21,9 @@ async function collect(t: TestContext, [program, ...words]: readonly string[]): 
   const child = spawn(program!, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   const lines: string[] = []
-  child.stdout.on('data', (data) => lines.push(...String(data).trim().split('\n')))
-  await once(child.stdout, 'data')
+  const reader = createInterface({ input: child.stdout })
+  reader.on('line', (line) => lines.push(line))
+  await once(reader, 'line')
   return lines
 }
 
