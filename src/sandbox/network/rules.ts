@@ -86,7 +86,7 @@ ${udp === 'mapped' ? MAPPED : fromResolver(dns)}}
 const KNOWN = '    meta l4proto udp ct state invalid drop\n'
 
 /**
- * Pasta sends from the port of a packet, on the host. So no command chooses that port, and what is no answer to a packet is dropped. The kernel keeps
+ * Pasta sends from the port of a packet, on the host. So no command chooses that port, and only answers come in. The kernel keeps
  * connections of UDP alone. A nat chain sees the first packet of each.
  */
 const MAPPED = `  chain untracked_output {
