@@ -74,6 +74,7 @@ test('UDP leaves from a port that the kernel chooses, as one of a number of conn
       [
         'ports {',
         'type nat hook postrouting priority srcnat;',
+        'meta l4proto udp limit rate over 200/second burst 512 packets drop',
         'meta l4proto udp ct count over 2048 drop',
         'meta l4proto udp masquerade to :32768-50999 fully-random',
       ],

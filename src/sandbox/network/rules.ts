@@ -41,6 +41,9 @@ const GIVEN_PORTS = '32768-60999'
 /** UDP connections that the kernel keeps for a sandbox, with 500 bytes each. One without a second answer is kept for 30 s. */
 export const MAX_CONNECTIONS = 2048
 
+/** Each is a port of the host, at which pasta may take the answer of another sandbox in the milliseconds until it is there. */
+const NEW_CONNECTIONS = '200/second burst 512 packets'
+
 /**
  * Returns the rules as a script for `nft -f`: public addresses over TCP and UDP, DNS at `dnsAddress` alone, and `allowed` prefixes although they are
  * private or next to the host. Addresses and gateways of the host are closed, also where they are public or allowed. Throws for a text that is not an
@@ -101,6 +104,7 @@ const MAPPED = `  chain untracked_output {
   }
   chain ports {
     type nat hook postrouting priority srcnat;
+    meta l4proto udp limit rate over ${NEW_CONNECTIONS} drop
     meta l4proto udp ct count over ${MAX_CONNECTIONS} drop
     meta l4proto udp masquerade to :${MAPPED_PORTS} fully-random
   }

@@ -6,7 +6,7 @@ import { ENV } from './chain.ts'
 import { networkRules, type UdpRules } from './rules.ts'
 
 const TRIAL_MS = 10_000
-const MODULES = 'nf_conntrack, nft_ct, nft_connlimit, nft_chain_nat and nft_masq'
+const MODULES = 'nf_conntrack, nft_ct, nft_limit, nft_connlimit, nft_chain_nat and nft_masq'
 
 let found: Promise<UdpRules> | undefined
 
