@@ -7,7 +7,8 @@ import { type ControlGroup, type ControlGroups, controlGroups } from './limits/c
 import { chainAround, ENV, type Namespace } from './network/chain.ts'
 import type { HeldNamespace } from './network/held-namespace.ts'
 import { forwardAddress, type HostNetwork, hostNetwork } from './network/host-addresses.ts'
-import { networkRules } from './network/rules.ts'
+import { networkRules, type UdpRules } from './network/rules.ts'
+import { udpRules } from './network/udp.ts'
 import { findInit, watchAddresses } from './network/watch.ts'
 import { type OwnFiles, writeOwnFiles } from './own-files.ts'
 import type { Network, Policy } from './policy.ts'
@@ -31,9 +32,11 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
   let group: ProcessGroup | undefined
   let groups: ControlGroups | undefined
   let controlGroup: ControlGroup | undefined
+  let udp: UdpRules | undefined
   return {
     async prepare() {
       groups = await controlGroups()
+      udp = await udpRules(runAs)
       directory = await createRunDirectory(parent)
       const workDirectory = join(directory, 'work')
       await mkdir(workDirectory, { mode: 0o700 })
@@ -44,7 +47,7 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
     mounted: (place) => place,
     start(policy) {
       if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
-      const network = networkOf(policy.network, options)
+      const network = networkOf(policy.network, options, udp)
       const files = writeOwnFiles(join(directory, 'own'), network)
       controlGroup = groups?.create(basename(directory), policy.limits)
       const command = commandLine(policy, files, network, options)
@@ -73,7 +76,11 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, options: Option
 /** Without rules and the host where they are in force already. */
 type OwnNetwork = { namespace: Namespace; dnsAddress: string; rules: string | undefined; host?: HostNetwork }
 
-function networkOf(network: Network, { namespace: held, rulesOf = networkRules }: Options): OwnNetwork | undefined {
+function networkOf(
+  network: Network,
+  { namespace: held, rulesOf = networkRules }: Options,
+  udp: UdpRules | undefined,
+): OwnNetwork | undefined {
   if (network === 'none') return undefined
   if (held !== undefined) {
     if (!isDeepStrictEqual(network, held.network)) throw new Error('the network of the policy is not that of its space')
@@ -81,7 +88,7 @@ function networkOf(network: Network, { namespace: held, rulesOf = networkRules }
     return { namespace: { kind: 'held', holder: held.holder() }, dnsAddress, rules: undefined }
   }
   const [host, dnsAddress] = [hostNetwork(), forwardAddress()]
-  const rules = rulesOf(host, dnsAddress, network === 'internet' ? [] : network.allow)
+  const rules = rulesOf(host, dnsAddress, network === 'internet' ? [] : network.allow, udp)
   return { namespace: { kind: 'own', dnsAddress }, dnsAddress, rules, host }
 }
 

@@ -5,6 +5,7 @@ import { createBwrapSandbox } from './bwrap-sandbox.ts'
 import { explainFailure } from './explain-failure.ts'
 import { unlimited } from './limits/control-group.ts'
 import { sharedWatches } from './limits/epoll-watches.ts'
+import { udpRules, unmapped } from './network/udp.ts'
 import { DEFAULT_LIMITS, type Network } from './policy.ts'
 import type { RunAs } from './run-as.ts'
 
@@ -12,7 +13,7 @@ const TIMEOUT_MS = 5000
 /** Of what the programs say. */
 const MAX_CHARACTERS = 10_000
 
-/** `unlimited`: what of this machine the sandboxes can use up, as a sentence without a period. */
+/** `unlimited`: what of this machine the sandboxes can use up, and what they cannot use, as a sentence without a period. */
 export type Trial = { works: true; unlimited: string | undefined } | { works: false; sentence: string }
 
 /** Runs `true` in a sandbox below `parent`, through all of its programs. Returns within 5 s whether that works, else why not and what to do. */
@@ -20,7 +21,9 @@ export async function trySandbox(options: { parent: string; runAs: RunAs; networ
   try {
     const failure = await failureOf(options)
     if (failure !== undefined) return { works: false, sentence: failure }
-    const used = [await unlimited(), sharedWatches()].filter((text) => text !== undefined)
+    const { runAs, network } = options
+    const ports = network === 'none' ? undefined : unmapped(await udpRules(runAs))
+    const used = [await unlimited(), sharedWatches(), ports].filter((text) => text !== undefined)
     return { works: true, unlimited: used.length === 0 ? undefined : used.join(', and ') }
   } catch (error) {
     return { works: false, sentence: explainFailure((error as Error).message) }

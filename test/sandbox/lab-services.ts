@@ -2,6 +2,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { decode, encode } from 'dns-packet'
 
 /** TABLE names that the resolver answers. */
@@ -22,13 +23,19 @@ const tcp = createServer((socket) => {
 tcp.listen(isHost ? 3000 : 80, '::')
 await once(tcp, 'listening')
 
-const udp = createSocket('udp6')
-udp.on('message', (_, from) => {
-  console.log(`udp from ${from.address}`)
-  udp.send('hello\n', from.port, from.address)
-})
-udp.bind(9999, '::')
-await once(udp, 'listening')
+/** An answer comes from the address that was asked, where there is a socket for each. The host has a prefix whose addresses no card has. */
+const ASKED = Object.values(networkInterfaces())
+  .flatMap((list) => (list ?? []).map(({ address }) => address))
+  .filter((address) => !address.startsWith('fe80:'))
+for (const address of isHost ? ['::'] : ASKED) {
+  const udp = createSocket(address.includes(':') ? 'udp6' : 'udp4')
+  udp.on('message', (_, from) => {
+    console.log(`udp from ${from.address}`)
+    udp.send('hello\n', from.port, from.address)
+  })
+  udp.bind(9999, address)
+  await once(udp, 'listening')
+}
 
 if (isHost) {
   const abstract = createServer((socket) => {

@@ -38,8 +38,8 @@ for name in lo n0 n1; do ip link set $name up; done`
 
 const ROUTES = 'ip route add default via 198.51.100.1; ip -6 route add default via 2001:db8:1::1'
 
-/** The rules in the lab: all of them, or sets that no rule looks at. */
-type Rules = 'all' | 'none'
+/** The rules in the lab: all of them, sets that no rule looks at, those of a kernel that maps no UDP ports, or all lines but those with some words. */
+export type Rules = 'all' | 'none' | 'resolver' | { without: string }
 
 export type Lab = {
   /** Runs a shell script on the lab's host, without a sandbox. Returns its output. */

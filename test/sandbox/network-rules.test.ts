@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { forwardAddress, localOf, resolversOf, routesOf } from '../../src/sandbox/network/host-addresses.ts'
 import { addToRules, networkRules } from '../../src/sandbox/network/rules.ts'
+import { unmapped } from '../../src/sandbox/network/udp.ts'
 
 const NOTHING = { addresses: [], networks: [] }
 const RULES = networkRules(
@@ -35,6 +36,7 @@ test('addresses, gateways and networks of the host are in sets, by family', () =
 
 test('the host is closed before what is allowed is opened, and that before its networks and private ones are closed', () => {
   const order = [
+    'udp ct state invalid drop',
     'th dport 53 accept',
     '@host4 reject',
     '@allowed4',
@@ -49,7 +51,62 @@ test('the host is closed before what is allowed is opened, and that before its n
     [...lines, last].toSorted((a, b) => a - b),
   )
   assert.match(RULES, /policy drop;/)
-  assert.match(RULES, /reject with icmpx admin-prohibited\n {2}\}\n\}\n$/)
+  assert.match(RULES, /reject with icmpx admin-prohibited\n {2}\}\n {2}chain untracked/)
+})
+
+test('UDP leaves from a port that the kernel chooses, as one of a number of connections, and only answers come in', () => {
+  const chains = RULES.split(/^ {2}chain /m).slice(2)
+  assert.deepEqual(
+    chains.map((chain) => chain.replace(/^ +|[\n }]+$/gm, '').split('\n')),
+    [
+      [
+        'untracked_output {',
+        'type filter hook output priority raw;',
+        'oifname "lo" notrack',
+        'meta l4proto tcp notrack',
+      ],
+      [
+        'untracked_input {',
+        'type filter hook prerouting priority raw;',
+        'iifname "lo" notrack',
+        'meta l4proto tcp notrack',
+      ],
+      [
+        'ports {',
+        'type nat hook postrouting priority srcnat;',
+        'meta l4proto udp limit rate over 200/second burst 512 packets drop',
+        'meta l4proto udp ct count over 2048 drop',
+        'meta l4proto udp masquerade to :32768-50999 fully-random',
+      ],
+      [
+        'input {',
+        'type filter hook input priority 0;',
+        'iifname "lo" accept',
+        'meta l4proto udp ct state != established drop',
+      ],
+    ],
+  )
+})
+
+test('where the kernel maps no ports, UDP is for the resolver alone, and the operator reads what to do', () => {
+  const rules = networkRules(NOTHING, '203.0.113.253', ['10.1.2.3'], 'resolver')
+  assert.doesNotMatch(rules, /\bct |masquerade|notrack/)
+  const [, output, input] = rules.split(/^ {2}chain /m)
+  const order = [
+    'udp sport 32768-60999 udp dport 53 accept',
+    'meta l4proto udp reject',
+    'th dport 53 accept',
+    '@allowed4',
+  ]
+  const places = order.map((words) => output!.indexOf(words))
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+  assert.ok(places[0]! > 0, output!)
+  assert.match(input!, /ip saddr 203\.0\.113\.253 udp sport 53 accept\n +meta l4proto udp drop\n/)
+  assert.match(unmapped('resolver')!, /UDP to the resolver alone.*nft_connlimit.*`modprobe`/)
+  assert.equal(unmapped('mapped'), undefined)
 })
 
 test('no text of a caller becomes a rule', () => {

@@ -11,6 +11,7 @@ import { createRunDirectory, removeRunDirectory } from '../run-directory.ts'
 import { ENV, holdingChain } from './chain.ts'
 import { forwardAddress, hostNetwork } from './host-addresses.ts'
 import { networkRules } from './rules.ts'
+import { udpRules } from './udp.ts'
 import { childrenOf, watchAddresses } from './watch.ts'
 
 const START_MS = 10_000
@@ -38,7 +39,7 @@ type Options = { parent: string; runAs: RunAs; network: HeldNamespace['network']
 export async function holdNamespace(options: Options): Promise<HeldNamespace> {
   const { parent, runAs, network, rulesOf = networkRules } = options
   const [host, dnsAddress] = [hostNetwork(), forwardAddress()]
-  const rules = rulesOf(host, dnsAddress, network === 'internet' ? [] : network.allow)
+  const rules = rulesOf(host, dnsAddress, network === 'internet' ? [] : network.allow, await udpRules(runAs))
   const directory = await createRunDirectory(parent)
   let controlGroup: ControlGroup | undefined
   const remove = async () => {

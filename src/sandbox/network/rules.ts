@@ -29,12 +29,33 @@ const TABLE = 'inet berth'
 
 const REJECT = 'reject with icmpx admin-prohibited'
 
+/** How a sandbox uses UDP. `mapped`: from ports that the kernel chooses. `resolver`: to the resolver alone, where the kernel maps no ports. */
+export type UdpRules = 'mapped' | 'resolver'
+
+/** UDP ports of the host that sandboxes are mapped to. Above them, 10,000 of the ports that Linux gives out are left for the host itself. */
+const MAPPED_PORTS = '32768-50999'
+
+/** Those that Linux gives out. */
+const GIVEN_PORTS = '32768-60999'
+
+/** UDP connections that the kernel keeps for a sandbox, with 500 bytes each. One without a second answer is kept for 30 s. */
+export const MAX_CONNECTIONS = 2048
+
+/** Each is a port of the host, at which pasta may take the answer of another sandbox in the milliseconds until it is there. */
+const NEW_CONNECTIONS = '200/second burst 512 packets'
+
 /**
  * Returns the rules as a script for `nft -f`: public addresses over TCP and UDP, DNS at `dnsAddress` alone, and `allowed` prefixes although they are
  * private or next to the host. Addresses and gateways of the host are closed, also where they are public or allowed. Throws for a text that is not an
  * address or prefix.
  */
-export function networkRules(host: HostNetwork, dnsAddress: string, allowed: readonly string[] = []): string {
+export function networkRules(
+  host: HostNetwork,
+  dnsAddress: string,
+  allowed: readonly string[] = [],
+  udp: UdpRules = 'mapped',
+): string {
+  const dns = addressText(dnsAddress)
   return `table ${TABLE} {
 ${sets('host', host.addresses)}
 ${sets('network', host.networks)}
@@ -47,8 +68,8 @@ ${sets(
     type filter hook output priority 0; policy drop;
     oifname "lo" accept
     meta l4proto ipv6-icmp icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } accept
-    ip daddr ${addressText(dnsAddress)} meta l4proto { tcp, udp } th dport 53 accept
-    ip daddr ${addressText(dnsAddress)} ${REJECT}
+${udp === 'mapped' ? KNOWN : toResolver(dns)}    ip daddr ${dns} meta l4proto { tcp, udp } th dport 53 accept
+    ip daddr ${dns} ${REJECT}
     ip daddr @host4 ${REJECT}
     ip6 daddr @host6 ${REJECT}
     ip daddr @allowed4 meta l4proto { tcp, udp } accept
@@ -60,7 +81,54 @@ ${sets(
     meta l4proto { tcp, udp } accept
     ${REJECT}
   }
+${udp === 'mapped' ? MAPPED : fromResolver(dns)}}
+`
 }
+
+/** The kernel does not map what it cannot read as part of a connection. */
+const KNOWN = '    meta l4proto udp ct state invalid drop\n'
+
+/**
+ * Pasta sends from the port of a packet, on the host. So no command chooses that port, and only answers come in. The kernel keeps
+ * connections of UDP alone. A nat chain sees the first packet of each.
+ */
+const MAPPED = `  chain untracked_output {
+    type filter hook output priority raw;
+    oifname "lo" notrack
+    meta l4proto tcp notrack
+  }
+  chain untracked_input {
+    type filter hook prerouting priority raw;
+    iifname "lo" notrack
+    meta l4proto tcp notrack
+  }
+  chain ports {
+    type nat hook postrouting priority srcnat;
+    meta l4proto udp limit rate over ${NEW_CONNECTIONS} drop
+    meta l4proto udp ct count over ${MAX_CONNECTIONS} drop
+    meta l4proto udp masquerade to :${MAPPED_PORTS} fully-random
+  }
+  chain input {
+    type filter hook input priority 0;
+    iifname "lo" accept
+    meta l4proto udp ct state != established drop
+  }
+`
+
+/** No port at which a service of the host listens. */
+function toResolver(dns: string): string {
+  return `    ip daddr ${dns} udp sport ${GIVEN_PORTS} udp dport 53 accept
+    meta l4proto udp ${REJECT}
+`
+}
+
+function fromResolver(dns: string): string {
+  return `  chain input {
+    type filter hook input priority 0;
+    iifname "lo" accept
+    ip saddr ${dns} udp sport 53 accept
+    meta l4proto udp drop
+  }
 `
 }
 
