@@ -1,5 +1,6 @@
 /** The first processes of sandboxes and of a held network namespace. docs/sandbox.md: Life of a run. */
 import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
+import { UDP_SECONDS } from './network/rules.ts'
 
 /** Of the 128 that a user has. */
 export const INOTIFY_INSTANCES = 32
@@ -12,6 +13,10 @@ const BOUND_NAMESPACE = `for bound in inotify_instances=${INOTIFY_INSTANCES} ino
 { echo "\${bound#*=}" >"/proc/sys/user/max_\${bound%=*}"; } 2>/dev/null
 done`
 
+/** Loads rules. The kernel keeps a UDP connection without a second answer, such as a look-up, for 30 s by default; where it may not be told, it does. */
+const loadRules = (file: string) => `nft -f "${file}" || exit 97
+{ echo ${UDP_SECONDS} >/proc/sys/net/netfilter/nf_conntrack_udp_timeout; } 2>/dev/null`
+
 /**
  * The first process of the sandbox's process namespace, as text for `sh -c`. As pid 1 its end ends everything inside. Words: the file of the
  * nftables rules or nothing, the file of the seccomp filter, how many characters of options follow on standard input, the command. Options are in
@@ -21,7 +26,9 @@ export const INIT_SCRIPT = `exec 7<&0 </dev/null
 rules=$1 filter=$2 length=$3
 shift 3
 ${BOUND_NAMESPACE}
-if [ -n "$rules" ]; then nft -f "$rules" || exit 97; fi
+if [ -n "$rules" ]; then
+${loadRules('$rules')}
+fi
 options=$(head -c "$length" <&7)
 [ "\${#options}" -eq "$length" ] || exit 98
 printf %s "$options" | base64 -d | "$@" ${OPTIONS_DESCRIPTOR}<&0 ${FILTER_DESCRIPTOR}<"$filter" </dev/null 7<&- & command=$!
@@ -36,7 +43,7 @@ export const HELD = 'held'
  * namespace of pasta.
  */
 export const HOLD_SCRIPT = `${BOUND_NAMESPACE}
-nft -f "$1" || exit 97
+${loadRules('$1')}
 echo ${HELD}
 read -r line`
 

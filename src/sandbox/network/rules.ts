@@ -38,8 +38,10 @@ const MAPPED_PORTS = '32768-50999'
 /** Those that Linux gives out. */
 const GIVEN_PORTS = '32768-60999'
 
-/** UDP connections that the kernel keeps for a sandbox, with 500 bytes each. One without a second answer is kept for 30 s. */
+/** UDP connections that the kernel keeps for a sandbox, with 500 bytes each. */
 export const MAX_CONNECTIONS = 2048
+/** How long one without a second answer is kept. */
+export const UDP_SECONDS = 15
 
 /** Each is a port of the host, at which pasta may take the answer of another sandbox in the milliseconds until it is there. */
 const NEW_CONNECTIONS = '200/second burst 512 packets'
