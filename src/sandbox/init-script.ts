@@ -13,10 +13,6 @@ const BOUND_NAMESPACE = `for bound in inotify_instances=${INOTIFY_INSTANCES} ino
 { echo "\${bound#*=}" >"/proc/sys/user/max_\${bound%=*}"; } 2>/dev/null
 done`
 
-/** Loads rules. The kernel keeps a UDP connection without a second answer, such as a look-up, for 30 s by default; where it may not be told, it does. */
-const loadRules = (file: string) => `nft -f "${file}" || exit 97
-{ echo ${UDP_SECONDS} >/proc/sys/net/netfilter/nf_conntrack_udp_timeout; } 2>/dev/null`
-
 /**
  * The first process of the sandbox's process namespace, as text for `sh -c`. As pid 1 its end ends everything inside. Words: the file of the
  * nftables rules or nothing, the file of the seccomp filter, how many characters of options follow on standard input, the command. Options are in
@@ -54,6 +50,12 @@ read -r line`
 export const PLAIN_INIT_SCRIPT = `exec 7<&0 </dev/null
 "$@" 7<&- & command=$!
 ${watchPipe('kill -s KILL -- -$$')}`
+
+/** The kernel keeps a UDP connection without a second answer, such as a look-up, for 30 s; also where `/proc/sys` is read-only. */
+function loadRules(file: string): string {
+  return `nft -f "${file}" || exit 97
+{ echo ${UDP_SECONDS} >/proc/sys/net/netfilter/nf_conntrack_udp_timeout; } 2>/dev/null`
+}
 
 /** Standard input is a pipe that the supervisor alone holds: when the supervisor is gone, by whatever signal, `end` is executed. */
 function watchPipe(end: string): string {

@@ -48,13 +48,13 @@ export function pageRequestOf(deploymentId: string, decision: PrerenderDecision,
 }
 
 /** Of the headers of a visitor those that are part of the key. */
-function givenBy({ prerender, invocation }: PrerenderDecision, { headers }: VisitorRequest): Given {
+function givenBy({ prerender, invocation }: PrerenderDecision, request: VisitorRequest): Given {
   const origin = ['host', 'x-forwarded-host', 'x-forwarded-proto'].map(
-    (name) => [name, headers.get(name) ?? ''] as const,
+    (name) => [name, request.headers.get(name) ?? ''] as const,
   )
   const names = (prerender.allowHeader ?? []).filter((name) => !OF_THE_PLATFORM.has(name) && canChange(name))
   if (names.length === 0) return { origin, own: [] }
-  const all = invocation.headers === undefined ? headers : new Map(invocation.headers)
+  const all = invocation.headers === undefined ? request.headers : new Map(invocation.headers)
   const own = names.flatMap((name) => {
     const value = all.get(name)
     return value === undefined ? [] : [[name, value] as const]
