@@ -16,6 +16,8 @@ test('the first wrong field has the focus, else the first field of the only form
     focusedIn(html`${form(html``)}${form(html`<input type="radio" name="r">`, html`<select name="s"></select>`)}`),
     ['s'],
   )
+  const username = html`<input type="text" name="username" value="me" autocomplete="username" hidden>`
+  assert.deepEqual(focusedIn(form(username, field('password'))), ['password'])
   const wrong = html`<textarea name="w" aria-invalid="true"></textarea>`
   assert.deepEqual(focusedIn(html`${form(field('a'))}${form(field('b'), wrong, wrong)}`), ['w'])
 })

@@ -3,7 +3,7 @@ import { type Html, markupOf } from '../html.ts'
 
 /** Text in markup is escaped, so a match is always an element. */
 const FORM = /<form\b[^>]*method="post"[^>]*>[\s\S]*?<\/form>/g
-const FIELD = /<(?:input(?! type="(?:hidden|checkbox|radio)")|select|textarea)\b[^>]*(?=>)/
+const FIELD = /<(?:input(?! type="(?:hidden|checkbox|radio)"|[^>]* hidden>)|select|textarea)\b[^>]*(?=>)/
 /** Removes something, or is below what is to be read first. */
 const NOT_FIRST = /<button class="btn danger|<form[^>]* data-review[ >]/
 /** What a user came to read: a list, or a card that ends above the form. */
