@@ -1,12 +1,18 @@
 /** When a runner renews its lease, gives it up, and requests the next build. docs/runner.md: Lease. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { LEASE_TIMES } from '../../src/delivery/protocol/runner-protocol.ts'
 import { openControlPlane, outcomeOf } from '../../src/runner/lease/control-plane.ts'
+import { keepLease } from '../../src/runner/lease/keep-lease.ts'
 import { ABANDON_BEFORE_MS, afterBeat, createLeaseClock, nextRenewal } from '../../src/runner/lease/lease.ts'
 import { retryPauseMs } from '../../src/runner/log/log-upload.ts'
 import { pollPauseMs } from '../../src/runner/poll.ts'
 import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts'
+
+async function iterations(): Promise<void> {
+  for (let n = 0; n < 5; n++) await nextIteration()
+}
 
 test('a lease is renewed every 5 s, each second after a failure, and given up 5 s before it ends', () => {
   let clock = createLeaseClock(0)
@@ -42,6 +48,36 @@ test('an answer counts from when the beat was sent, not from when it arrived', (
   const clock = afterBeat(createLeaseClock(0), 6000, 10_000, 30_000)
   assert.deepEqual(nextRenewal(clock, 6000 + 30_000 - ABANDON_BEFORE_MS), { kind: 'abandon' })
   assert.equal((nextRenewal(clock, 10_000) as { at: number }).at, 11_000)
+})
+
+test('a step that begins is reported at once, without waiting for the time of the next beat', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const said: string[] = []
+  const build = { step: 'preparing' as 'preparing' | 'building', change: new AbortController() }
+  const ended = new AbortController()
+  const beats = keepLease(
+    {
+      async beat(step) {
+        said.push(step)
+        return { outcome: 'done', value: { leaseMs: LEASE_TIMES.leaseMs, acknowledged: -1, cancel: false } }
+      },
+    },
+    createLeaseClock(performance.now()),
+    {
+      ...{ step: () => build.step, stepChange: () => build.change.signal },
+      ...{ onAcknowledge() {}, onCancel: assert.fail, onLost: assert.fail },
+    },
+    ended.signal,
+  )
+  await iterations()
+  assert.deepEqual(said, ['preparing'])
+  const { change } = build
+  Object.assign(build, { step: 'building', change: new AbortController() })
+  change.abort()
+  await iterations()
+  assert.deepEqual(said, ['preparing', 'building'])
+  ended.abort()
+  await beats
 })
 
 test('a beat waits for no other request, however many are held open or carry files', {

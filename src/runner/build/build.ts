@@ -38,6 +38,8 @@ export type Build = {
   log: LogBuffer
   /** The step that beats report. */
   reported: Beat['step']
+  /** Aborted when that changes, and replaced by another one. */
+  stepChange: AbortController
   insideWork: string
   workspace: Workspace | undefined
   node: NodeMajor

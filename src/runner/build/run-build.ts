@@ -63,7 +63,12 @@ export async function runBuild(
   const beats = keepLease(
     channel,
     createLeaseClock(leasedAt),
-    { ...events, step: () => build.reported, onAcknowledge: build.log.acknowledge },
+    {
+      ...events,
+      step: () => build.reported,
+      stepChange: () => build.stepChange.signal,
+      onAcknowledge: build.log.acknowledge,
+    },
     done.signal,
   )
   const upload = startLogUpload(channel, build.log, events)
@@ -95,6 +100,7 @@ function openBuild(lease: Lease, channel: LeaseChannel, tools: BuildTools): Buil
     sandbox: tools.createSandbox(),
     log: createLogBuffer(masks),
     reported: 'preparing',
+    stepChange: new AbortController(),
     insideWork: '',
     workspace: undefined,
     node: 24,
@@ -127,11 +133,18 @@ async function reportOf(build: Build, signal: AbortSignal): Promise<Finish | und
   return { outcome: 'succeeded', builder: build.tools.builder, entries: entriesOf(build.output!) }
 }
 
+function reportStep(build: Build, { reported }: Step): void {
+  if (build.reported === reported) return
+  const { stepChange } = build
+  Object.assign(build, { reported, stepChange: new AbortController() })
+  stepChange.abort()
+}
+
 /** Runs a step until it ends, takes too long, or the build must end, which destroys the sandbox at once. Throws the reason of the end. */
 async function runStep(step: Step, build: Build, buildEnds: AbortSignal): Promise<void> {
   const { sandbox, tools } = build
   buildEnds.throwIfAborted()
-  build.reported = step.reported
+  reportStep(build, step)
   const ended = Promise.withResolvers<never>()
   const tooLong = new AbortController()
   const { limitMs } = step

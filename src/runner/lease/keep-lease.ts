@@ -6,13 +6,15 @@ import { afterBeat, type LeaseClock, nextRenewal } from './lease.ts'
 
 export type LeaseEvents = {
   step(): Beat['step']
+  /** Aborts when the step changes. */
+  stepChange(): AbortSignal
   onAcknowledge(serial: number): void
   onCancel(): void
   /** Another attempt has the build, or the control plane did not answer in time: the sandbox must end now. */
   onLost(): void
 }
 
-/** Sends beats until `ended` aborts or the lease is lost. The first one is sent at once. */
+/** Sends beats until `ended` aborts or the lease is lost. The first one, and each with another step, is sent at once. */
 export async function keepLease(
   channel: Pick<LeaseChannel, 'beat'>,
   opened: LeaseClock,
@@ -20,14 +22,17 @@ export async function keepLease(
   ended: AbortSignal,
 ): Promise<void> {
   let clock = opened
-  for (let isFirst = true; !ended.aborted; isFirst = false) {
+  let said: Beat['step'] | undefined
+  while (!ended.aborted) {
     const next = nextRenewal(clock, performance.now())
     if (next.kind === 'abandon') return events.onLost()
-    const delayMs = isFirst ? 0 : next.at - performance.now()
-    if (delayMs > 0) await sleep(delayMs, undefined, { signal: ended }).catch(() => {})
+    const delayMs = events.step() === said ? next.at - performance.now() : 0
+    const signal = AbortSignal.any([ended, events.stepChange()])
+    if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => {})
     if (ended.aborted) return
     const sentAt = performance.now()
-    const answer = await channel.beat(events.step(), next.timeoutMs)
+    said = events.step()
+    const answer = await channel.beat(said, next.timeoutMs)
     if (ended.aborted) return
     if (answer.outcome === 'lease_lost' || answer.outcome === 'fatal') return events.onLost()
     const state = answer.outcome === 'done' ? answer.value : undefined
