@@ -45,7 +45,7 @@ onEveryCli(
       })
     if (version === '39.1.3')
       await works('logs', async () => {
-        assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Berth stores no runtime logs.')
+        assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Functions of this deployment wrote no such line')
       })
     await works('dev, as far as the pull', async () => {
       const said = await cli(['dev', '--yes', '--listen', '0'], { until: 'Ready!' })

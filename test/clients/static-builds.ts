@@ -40,7 +40,7 @@ const PYTHON = 'needs packages of Python that the build image has'
 const PROGRAM = 'needs a program that the build image has: Hugo or Zola'
 const CODE = 'its probe is a program and no table'
 const NODE = 'needs another package manager, or a Node.js that is installed separately'
-const FUNCTION = 'becomes functions, which do not run yet'
+const FUNCTION = 'becomes functions, which are off in this test'
 const UNTRIED = 'not tried: minutes of installation for one probe or three of the same kinds'
 
 /** TABLE what is not built, and why. */
