@@ -119,7 +119,7 @@ export async function updateTeamMember(
     refuse('bad_request', 'Invalid request: `confirmed` should be left out: only the invited user can accept.')
   if (role === undefined) await mustBeListed(ctx, team, uid)
   else if (!(await updateInvitationRole(ctx, team.id, uid, role))) {
-    await changeRole(ctx, team, uid, role)
+    await changeRole(ctx, team, uid, role, ctx.caller.userId)
     if (role === 'OWNER') await mustFit(ctx, 'teams', uid)
   }
   return { id: team.id }
@@ -132,9 +132,11 @@ export async function removeTeamMember(
   { params }: Input,
 ): Promise<Static<typeof ChangedMember>> {
   const uid = params.uid ?? ''
-  const leaves = uid === ctx.caller.userId
+  const { userId } = ctx.caller
+  const leaves = uid === userId
   mustBeInTeam(ctx, team, leaves ? 'member:leave' : 'member:write')
-  if (!(await withdrawInvitation(ctx, team.id, uid))) await endMembership(ctx, team, uid, leaves ? 'left' : 'ended')
+  if (!(await withdrawInvitation(ctx, team.id, uid)))
+    await endMembership(ctx, team, uid, leaves ? 'left' : 'ended', userId)
   return { id: team.id }
 }
 
