@@ -108,7 +108,7 @@ export const LIMITS = {
   'code-failures': { total: 60, seconds: 60, failures: true },
   /** Wrong passwords and codes, and failed single sign-ons, per address. */
   'sign-in-failures': { total: 100, seconds: 60, failures: true, refundable: true },
-  /** Emails to others (invitations): in all, and per user and address. */
+  /** Emails to others (invitations, confirmations of a new email): in all, and per user and address. */
   'letters-sent': { total: 200, seconds: 86_400 },
   'letters-to-address': { total: 5, seconds: 86_400 },
   /** Emails that verify a new address, per user. */

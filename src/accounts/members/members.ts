@@ -49,19 +49,37 @@ export async function addMember(
   return true
 }
 
-/** Changes a member's role. Below MEMBER it also calls `revokeTeamAccess`. Refuses: not_found 404 (no member), last_owner 409. */
-export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
+/**
+ * Changes a member's role. `by`: the OWNER who does it; undefined: the operator, or single sign-on. Below MEMBER it also calls `revokeTeamAccess`.
+ * Refuses: not_found 404 (no member), last_owner 409.
+ */
+export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role, by?: string): Promise<void> {
   await lockUserWrites(ctx.db, userId)
+  if (by !== userId || role === 'OWNER') await acceptRole(ctx, team, userId, by)
   let change = ctx.db
     .updateTable('member')
     .set({ role, owner_put_at: putAt(ctx, role) })
     .where('team_id', '=', team.id)
     .where('user_id', '=', userId)
-  if (role !== 'OWNER') change = change.where(anOwnerStays(team.id, userId))
+  if (role !== 'OWNER') change = change.where(anOwnerStays(team.id, userId, by === userId))
   const changed = await change.returning('user_id').executeTakeFirst()
   if (changed === undefined) await refuseToEnd(ctx, team, userId)
   if (role !== 'OWNER') await withdrawInvitationsBy(ctx, team.id, userId)
   if (!canOwnInstallations(role)) await revokeTeamAccess(ctx, team, userId, 'original-owner-role-downgraded')
+}
+
+/** Accepts the role of OWNER for `by`, who sets the role of an OWNER or removes one. So the team still has an OWNER who accepted it. */
+async function acceptRole({ db }: Pick<OperatorCtx, 'db'>, team: Team, userId: string, by?: string): Promise<void> {
+  if (by === undefined) return
+  const owners = db.selectFrom('member as owner').select('owner.team_id').where('owner.role', '=', 'OWNER')
+  await db
+    .updateTable('member')
+    .set({ owner_put_at: null })
+    .where('team_id', '=', team.id)
+    .where('user_id', '=', by)
+    .where('owner_put_at', 'is not', null)
+    .where('team_id', 'in', owners.where('owner.team_id', '=', team.id).where('owner.user_id', '=', userId))
+    .execute()
 }
 
 /** Marks an OWNER who was appointed by others. */
@@ -71,16 +89,18 @@ function putAt(ctx: OperatorCtx, role: Role) {
 
 /**
  * Removes a user from a team and calls `revokeTeamAccess`. Their tokens stop acting for it at the commit, and tokens bound to the team are deleted,
- * so a returning user does not revive them. Refuses: not_found 404 (no member), last_owner 409.
+ * so a returning user does not revive them. `by`: as of `changeRole`. Refuses: not_found 404 (no member), last_owner 409.
  */
 export async function endMembership(
   ctx: OperatorCtx,
   team: Team,
   userId: string,
   how: Ending = 'ended',
+  by?: string,
 ): Promise<void> {
   await lockUserWrites(ctx.db, userId)
-  const anOwner = anOwnerStays(team.id, userId)
+  if (by !== userId) await acceptRole(ctx, team, userId, by)
+  const anOwner = anOwnerStays(team.id, userId, how === 'left')
   const row = await ctx.db
     .deleteFrom('member')
     .where('team_id', '=', team.id)
@@ -117,23 +137,35 @@ const MAY_END: Record<
   removed: (eb) => eb.lit(true),
 }
 
-/** Part of the statement that ends the membership, so that two OWNERs cannot leave at the same time. */
-function anOwnerStays(teamId: string, userId: string) {
-  return (eb: ExpressionBuilder<Schema, 'member'>) =>
-    eb.or([
-      eb('member.role', '!=', 'OWNER'),
-      eb.exists(
-        eb
-          .selectFrom('member as other')
-          .select('other.user_id')
-          .where('other.team_id', '=', teamId)
-          .where('other.role', '=', 'OWNER')
-          .where('other.user_id', '!=', userId),
-      ),
+/**
+ * Part of the statement that ends the membership, so that two OWNERs cannot leave at the same time. `isOwnAct`: the OWNER gives up the role. Where
+ * they accepted it, another OWNER must have accepted it too.
+ */
+function anOwnerStays(teamId: string, userId: string, isOwnAct: boolean) {
+  return (eb: ExpressionBuilder<Schema, 'member'>) => {
+    const others = eb
+      .selectFrom('member as other')
+      .select('other.user_id')
+      .where('other.team_id', '=', teamId)
+      .where('other.role', '=', 'OWNER')
+      .where('other.user_id', '!=', userId)
+    const another = eb.exists(others)
+    const accepted = eb.or([
+      eb('member.owner_put_at', 'is not', null),
+      eb.exists(others.where('other.owner_put_at', 'is', null)),
     ])
+    return eb.or([eb('member.role', '!=', 'OWNER'), isOwnAct ? eb.and([another, accepted]) : another])
+  }
 }
 
 async function refuseToEnd(ctx: OperatorCtx, team: Team, userId: string): Promise<never> {
-  if ((await membership(ctx, team.id, userId)) !== undefined) refuse('last_owner')
-  refuse('not_found', `"${userId.slice(0, 100)}" is not a member of ${team.slug}.`)
+  if ((await membership(ctx, team.id, userId)) === undefined)
+    refuse('not_found', `"${userId.slice(0, 100)}" is not a member of ${team.slug}.`)
+  const others = ctx.db.selectFrom('member').select('user_id').where('team_id', '=', team.id)
+  const other = await others.where('role', '=', 'OWNER').where('user_id', '!=', userId).executeTakeFirst()
+  if (other === undefined) refuse('last_owner')
+  refuse(
+    'last_owner',
+    'No other OWNER has accepted the role yet. They accept it by setting their own role to OWNER, or by changing yours.',
+  )
 }

@@ -4,8 +4,8 @@ import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { membership } from '../../model/account.ts'
 import { permit } from '../../platform/access/authenticate.ts'
-import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
+import { countLetter } from '../../platform/mail/sender-share.ts'
 import { type Permission, ROLE_PERMISSIONS } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { findTeam, type TeamRow } from '../accounts/teams.ts'
@@ -75,9 +75,7 @@ export async function inviteTeamMember(
   const invitee = await findInvitee(ctx, email, uid)
   if (invitee.userId !== null && (await membership(ctx, team.id, invitee.userId)) !== undefined) refuse('member_exists')
   const { userId, actor } = ctx.caller
-  const toAddress = await ctx.spend('letters-to-address', 1, `${userId} ${invitee.email}`)
-  rejectIfExceeded(toAddress, ctx.now, 'emails to this address')
-  rejectIfExceeded(await ctx.spend('letters-sent', 1, userId), ctx.now, 'emails')
+  await countLetter((name, owner) => ctx.spend(name, 1, owner), ctx.now, userId, invitee.email)
   const { id, url } = await createInvitation(ctx, team, invitee, { role, invitedBy: userId, tokenId: actor.tokenId })
   return {
     uid: invitee.userId ?? id,
@@ -121,7 +119,7 @@ export async function updateTeamMember(
     refuse('bad_request', 'Invalid request: `confirmed` should be left out: only the invited user can accept.')
   if (role === undefined) await mustBeListed(ctx, team, uid)
   else if (!(await updateInvitationRole(ctx, team.id, uid, role))) {
-    await changeRole(ctx, team, uid, role)
+    await changeRole(ctx, team, uid, role, ctx.caller.userId)
     if (role === 'OWNER') await mustFit(ctx, 'teams', uid)
   }
   return { id: team.id }
@@ -134,9 +132,11 @@ export async function removeTeamMember(
   { params }: Input,
 ): Promise<Static<typeof ChangedMember>> {
   const uid = params.uid ?? ''
-  const leaves = uid === ctx.caller.userId
+  const { userId } = ctx.caller
+  const leaves = uid === userId
   mustBeInTeam(ctx, team, leaves ? 'member:leave' : 'member:write')
-  if (!(await withdrawInvitation(ctx, team.id, uid))) await endMembership(ctx, team, uid, leaves ? 'left' : 'ended')
+  if (!(await withdrawInvitation(ctx, team.id, uid)))
+    await endMembership(ctx, team, uid, leaves ? 'left' : 'ended', userId)
   return { id: team.id }
 }
 

@@ -37,7 +37,7 @@ export type AccountTables = {
     created_stamp: number
     /** When the operator added a user who never accepted; null: accepted, or the team was created for them. */
     placed_at: number | null
-    /** When another member made the user OWNER; null: not an OWNER, or accepted. Such a user may leave as the last one too. */
+    /** When another user made the user OWNER; null: not an OWNER, or accepted, also since then. Such a user may leave as the last one too. */
     owner_put_at: number | null
   }
   /** An invitation to a team that awaits an answer. */

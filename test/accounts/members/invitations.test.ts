@@ -429,6 +429,41 @@ onBothEngines('a user who accepted to be OWNER stays while there is no other OWN
   assert.deepEqual(said(await ada.call.try('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
 })
 
+onBothEngines('an OWNER who accepted the role stays until a user whom they made OWNER accepts it', async (world) => {
+  const { teamId, userId } = world.credentials
+  const { path } = teamOf(world)
+  const [ada, bob, eve] = [await world.user('ada'), await world.user('bob'), await world.user('eve')]
+  await world.join(ada, 'OWNER')
+  await world.join(bob, 'VIEWER')
+  assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
+  assert.equal((await ada.call('PATCH', `${path}/${bob.id}`, { role: 'OWNER' })).status, 200)
+  const early = await ada.call.try('DELETE', `${path}/${ada.id}`)
+  assert.deepEqual(said(early), [409, 'conflict'])
+  assert.match(early.body.error.message, /They accept it by setting their own role to OWNER, or by changing yours\./)
+  assert.equal((await bob.call('PATCH', `${path}/${bob.id}`, { role: 'OWNER' })).status, 200)
+  assert.equal((await ada.call('DELETE', `${path}/${ada.id}`)).status, 200)
+  assert.deepEqual(said(await bob.call.try('DELETE', `${path}/${bob.id}`)), [409, 'conflict'])
+
+  // The operator waits for no consent.
+  const members = `/operator/v1/teams/${teamId}/members` as const
+  await world.operator('PUT', `${members}/${eve.id}`, { role: 'OWNER' })
+  assert.equal((await world.operator('DELETE', `${members}/${bob.id}`)).status, 204)
+
+  // Neither of two OWNERs has accepted: each may step down.
+  await world.operator('PUT', `${members}/${ada.id}`, { role: 'OWNER' })
+  assert.equal((await ada.call('PATCH', `${path}/${ada.id}`, { role: 'MEMBER' })).status, 200)
+})
+
+onBothEngines('an OWNER who removes another one accepts the role', async (world) => {
+  const { userId } = world.credentials
+  const { path } = teamOf(world)
+  const ada = await world.user('ada')
+  await world.join(ada, 'VIEWER')
+  assert.equal((await world.call('PATCH', `${path}/${ada.id}`, { role: 'OWNER' })).status, 200)
+  assert.equal((await ada.call('DELETE', `${path}/${userId}`)).status, 200)
+  assert.deepEqual(said(await ada.call.try('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
+})
+
 onBothEngines('at most 100 invitations are pending in one team', async (world) => {
   const { teamId, userId } = world.credentials
   const rows = Array.from({ length: 99 }, (_, at) => ({

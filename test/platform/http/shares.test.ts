@@ -12,10 +12,10 @@ async function makeTeam(person: Person, slug: string): Promise<string> {
   return made.body.id
 }
 
-/** Makes another user OWNER of a team with an invitation that they accept. */
-async function handOver(giver: Person, team: string, taker: Person): Promise<ApiResponse> {
+/** Makes another user a member of a team, by default its OWNER, with an invitation that they accept. */
+async function handOver(giver: Person, team: string, taker: Person, role = 'OWNER'): Promise<ApiResponse> {
   const path = `/v1/teams/${team}/members` as const
-  const invited = await giver.call('POST', path, { uid: taker.id, role: 'OWNER' })
+  const invited = await giver.call('POST', path, { uid: taker.id, role })
   assert.equal(invited.status, 200, invited.text)
   const inviteCode = invited.body.inviteUrl?.split('/').at(-1)
   return taker.call.try('POST', `${path}/teams/join`, { inviteCode })
@@ -53,11 +53,9 @@ onBothEngines('a user who is made OWNER without their consent shares nothing wit
   const [attacker, victim] = [await world.user('attacker'), await world.user('victim')]
   const team = await makeTeam(attacker, 'heavy')
   const path = `/v1/teams/${team}/members` as const
-  const invited = await attacker.call('POST', path, { uid: victim.id, role: 'VIEWER' })
-  const inviteCode = invited.body.inviteUrl?.split('/').at(-1)
-  assert.equal((await victim.call('POST', `${path}/teams/join`, { inviteCode })).status, 200)
+  assert.equal((await handOver(attacker, team, victim, 'VIEWER')).status, 200)
   assert.equal((await attacker.call('PATCH', `${path}/${victim.id}`, { role: 'OWNER' })).status, 200)
-  assert.equal((await attacker.call('DELETE', `${path}/${attacker.id}`)).status, 200)
+  assert.equal((await attacker.call.try('DELETE', `${path}/${attacker.id}`)).status, 409)
   assert.equal(
     await refusedOf([
       [victim, team],
@@ -65,6 +63,33 @@ onBothEngines('a user who is made OWNER without their consent shares nothing wit
     ]),
     0,
   )
+  assert.equal((await victim.call('DELETE', `${path}/${victim.id}`)).status, 200)
+})
+
+onBothEngines('a team goes on counting for its OWNER until another OWNER has accepted the role', async (world) => {
+  world.deps.config.budgets = { teams: 3 }
+  const [one, two] = [await world.user('one'), await world.user('two')]
+  const teams: [Person, string][] = []
+  for (const slug of ['a', 'b', 'c']) {
+    const team = await makeTeam(one, slug)
+    teams.push([one, team])
+    const of = ({ id }: Person) => `/v1/teams/${team}/members/${id}` as const
+    assert.equal((await handOver(one, team, two, 'MEMBER')).status, 200)
+    assert.equal((await one.call('PATCH', of(two), { role: 'OWNER' })).status, 200)
+    for (const early of [
+      await one.call.try('PATCH', of(one), { role: 'MEMBER' }),
+      await one.call.try('DELETE', of(one)),
+    ]) {
+      assert.deepEqual([early.status, early.body.error.code], [409, 'conflict'])
+      assert.match(early.body.error.message, /No other OWNER has accepted the role/)
+    }
+    // An OWNER who changes the role of another one accepts their own.
+    assert.equal((await two.call('PATCH', of(one), { role: 'MEMBER' })).status, 200)
+    assert.equal((await two.call.try('DELETE', of(two))).status, 409)
+  }
+  assert.equal((await two.call.try('POST', '/v1/teams', { slug: 'd' })).status, 409)
+  await makeTeam(one, 'd')
+  assert.ok((await refusedOf(teams)) > 0)
 })
 
 onBothEngines('a user is OWNER of at most 20 teams, also when others hand theirs over', async (world) => {
