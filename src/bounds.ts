@@ -63,7 +63,9 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   build: because(
     'a deployment from source has one; 100 of an account wait and 200 of an owner: delivery/builds/new-build.ts',
   ),
-  build_log: because('a log has 18 MiB, and a line of it is never a row: delivery/builds/log.ts'),
+  build_log: because(
+    'a log has 18 MiB, which count with the files of its account, and ends where they are full: delivery/builds/log.ts',
+  ),
   runner: because('a Berth has 500, and one goes a day after its last request: delivery/runners/registry.ts'),
   file_usage: because('an account has one'),
   alias: because('a domain of a project has one'),
