@@ -38,9 +38,10 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   env_var: OF_VARIABLE,
   env_target: OF_VARIABLE,
   env_usage: OF_VARIABLE,
-  env_history: because(
-    'of a variable 100 versions are kept, of a deleted one its versions without values for 30 days: projects/env/history-log.ts',
-  ),
+  env_history: {
+    limits: ['history-bytes'],
+    kept: '100 versions of a variable; of a deleted one its versions without values for 30 days',
+  },
   shared_env_var: because('an account has 200: projects/shared-env/schema.ts'),
   shared_env_target: because('a shared variable is in at most two'),
   shared_env_link: because('an account has 500: projects/shared-env/schema.ts'),
