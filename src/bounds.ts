@@ -38,9 +38,10 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   env_var: OF_VARIABLE,
   env_target: OF_VARIABLE,
   env_usage: OF_VARIABLE,
-  env_history: because(
-    'of a variable 100 versions are kept, of a deleted one its versions without values for 30 days: projects/env/history-log.ts',
-  ),
+  env_history: {
+    limits: ['history-bytes'],
+    kept: '100 versions of a variable; of a deleted one its versions without values for 30 days',
+  },
   shared_env_var: because('an account has 200: projects/shared-env/schema.ts'),
   shared_env_target: because('a shared variable is in at most two'),
   shared_env_link: because('an account has 500: projects/shared-env/schema.ts'),
@@ -63,7 +64,9 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   build: because(
     'a deployment from source has one; 100 of an account wait and 200 of an owner: delivery/builds/new-build.ts',
   ),
-  build_log: because('a log has 18 MiB, and a line of it is never a row: delivery/builds/log.ts'),
+  build_log: because(
+    'a log has 18 MiB, which count with the files of its account, and ends where they are full: delivery/builds/log.ts',
+  ),
   runner: because('a Berth has 500, and one goes a day after its last request: delivery/runners/registry.ts'),
   file_usage: because('an account has one'),
   alias: because('a domain of a project has one'),

@@ -92,6 +92,8 @@ export const LIMITS = {
   'audit-lines': { total: 500_000, seconds: 86_400 },
   /** Bytes of events per account, plus 512 for each delivery. They are retained for 30 days. */
   'event-bytes': { total: 256 * 1024 * 1024, seconds: 86_400 },
+  /** Bytes of the versions of variables with their values, per account. 100 of a variable are kept. */
+  'history-bytes': { total: 128 * 1024 * 1024, seconds: 86_400 },
   /** Stored responses for Idempotency-Key, and their bytes, per account. */
   'kept-answers': { total: 50_000, seconds: 86_400 },
   'kept-answer-bytes': { total: 64 * 1024 * 1024, seconds: 86_400 },

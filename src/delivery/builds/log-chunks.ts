@@ -72,7 +72,7 @@ export async function readChunk(
   return mapInSlices(text.trimEnd().split('\n'), (line) => ({ ...(JSON.parse(line) as LogLine), serial: serial++ }))
 }
 
-/** Adds the row of a stored chunk. A log never fails because the files of its account are full: it counts, and is small. */
+/** Adds the row of a stored chunk, and counts its file. A log of a full account never fails: it ends before, in log.ts. */
 export async function indexChunk(
   db: Queries,
   build: Row<'build'>,

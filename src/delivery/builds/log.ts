@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { LogBatch, LogLine } from '../protocol/runner-protocol.ts'
+import { roomLeft } from '../uploads/usage.ts'
 import {
   chunksToMerge,
   deleteChunks,
@@ -20,6 +21,7 @@ export const MAX_LOG_BYTES = 17 * 1024 * 1024
 const MORE_BYTES = 1024 * 1024
 const LINE_BYTES = 32
 const TOO_LONG = 'The log has more than 16 MiB. Later output is not kept.'
+const NO_ROOM = 'The account has no room for more files. Later output is not kept. Remove deployments first.'
 
 /** `gap`: the batch begins behind the next line, `acknowledged`. */
 type Appended = { outcome: 'lease_lost' } | { outcome: 'ok' | 'gap'; acknowledged: number }
@@ -32,7 +34,8 @@ export async function appendLog(deps: Deps, holder: Holder, { first, lines }: Lo
   if (first > acknowledged) return { outcome: 'gap', acknowledged }
   const fresh = lines.slice(acknowledged - first)
   if (fresh.length === 0) return { outcome: 'ok', acknowledged }
-  const isStored = await store(deps, build, holder, { counted: fresh.length, ...withinBudget(build, fresh) })
+  const room = await roomLeft({ db: deps.db.read, deps }, build.account_id)
+  const isStored = await store(deps, build, holder, { counted: fresh.length, ...withinBudget(build, fresh, room) })
   if (isStored) return { outcome: 'ok', acknowledged: acknowledged + fresh.length }
   // The same batch came twice, or the lease was lost meanwhile.
   const now = await findLease(deps.db.read, holder)
@@ -54,9 +57,14 @@ export async function appendOwnLines(
 /** `counted`: lines of the runner, kept or not. */
 type Chunk = { counted: number; kept: LogLine[]; bytes: number }
 
-function withinBudget(build: Row<'build'>, lines: readonly LogLine[]): Omit<Chunk, 'counted'> {
+/**
+ * Cuts lines where the log or the account is full. The log ends there for good, with a line that says why. `room`: what is left of
+ * the account, which builds that run at once exceed by a request each.
+ */
+function withinBudget(build: Row<'build'>, lines: readonly LogLine[], room: number): Omit<Chunk, 'counted'> {
   const kept: LogLine[] = []
   const before = Number(build.log_bytes)
+  const end = Math.min(MAX_LOG_BYTES, before + room)
   let used = before
   let date = Number(build.log_date)
   for (const { type, ...line } of lines) {
@@ -64,8 +72,8 @@ function withinBudget(build: Row<'build'>, lines: readonly LogLine[]): Omit<Chun
     // A client resumes at a date, so dates never decrease.
     date = Math.max(date, line.date)
     const size = Buffer.byteLength(text) + LINE_BYTES
-    if (used < MAX_LOG_BYTES && used + size > MAX_LOG_BYTES) {
-      kept.push({ type: 'stderr', date, text: TOO_LONG })
+    if (used < MAX_LOG_BYTES && used + size > end) {
+      kept.push({ type: 'stderr', date, text: end < MAX_LOG_BYTES ? NO_ROOM : TOO_LONG })
       used = MAX_LOG_BYTES
     }
     if (used + size > MAX_LOG_BYTES + (type === 'stdout' ? 0 : MORE_BYTES)) continue

@@ -9,6 +9,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { settle } from '../../projects/deployments/register.ts'
 import { nextState } from '../deploys/states.ts'
 import type { BuildSettings } from '../protocol/runner-protocol.ts'
+import { refuseFull, roomLeft } from '../uploads/usage.ts'
 
 /** TABLE waiting builds of an account, and of all accounts of an owner. */
 const MAX_WAITING = { account: 100, owner: 200 } as const
@@ -17,7 +18,7 @@ type New = { settings: BuildSettings; takesDomains: boolean }
 
 /**
  * Inserts the build of a deployment that is QUEUED, in its transaction, and cancels older waiting previews of its branch. Refuses:
- * builds_rate_limited 429 (100 builds of the account wait, or 200 of its owner).
+ * builds_rate_limited 429 (100 builds of the account wait, or 200 of its owner), budget_used_up 409 (no room for its log).
  */
 export async function createBuild(
   ctx: Ctx,
@@ -29,6 +30,7 @@ export async function createBuild(
   // Read outside of the transaction: a change of members must not make creates lose races.
   const owner_id = await findOwnerId(ctx.deps.db.read, project.account_id)
   await mustHavePlace(ctx, project.account_id, owner_id)
+  await mustHaveRoom(ctx, project.account_id)
   await ctx.db
     .insertInto('build')
     .values({
@@ -59,6 +61,11 @@ async function mustHavePlace({ db }: Ctx, accountId: string, ownerId: string): P
   if ((await waiting('account_id', accountId)) >= MAX_WAITING.account) refuseFull(MAX_WAITING.account, 'this account')
   if ((await waiting('owner_id', ownerId)) >= MAX_WAITING.owner)
     refuseFull(MAX_WAITING.owner, 'the accounts of the owner of this account')
+}
+
+/** Read outside of the transaction too: the logs of running builds change the row. */
+async function mustHaveRoom({ deps }: Ctx, accountId: string): Promise<void> {
+  if ((await roomLeft({ db: deps.db.read, deps }, accountId)) === 0) refuseFull(deps, 'the log of this build')
 }
 
 /** Of a branch only the newest waiting preview is worth building. */

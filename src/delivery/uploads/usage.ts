@@ -46,10 +46,10 @@ export async function countRoom(db: Queries, accountId: string, bytes: number): 
 }
 
 /** Throws the refusal with what to remove. Refuses: budget_used_up 409. */
-export function refuseFull({ config }: Pick<Deps, 'config'>): never {
+export function refuseFull({ config }: Pick<Deps, 'config'>, what = 'this file'): never {
   refuse(
     'budget_used_up',
-    `The account has no room for this file: its files may take ${describeSize(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed automatically within 9 days (docs/limits.md).`,
+    `The account has no room for ${what}: its files may take ${describeSize(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed automatically within 9 days (docs/limits.md).`,
     { name: 'files' },
   )
 }

@@ -1,13 +1,15 @@
 /** Writes the history: one row per version, with its encrypted value. */
-import type { OperatorCtx } from '../../context.ts'
+import type { Ctx, OperatorCtx } from '../../context.ts'
 import { deleteRows, insertRows, jsonArrayValues } from '../../platform/db/bulk.ts'
 import { chunksByWeight, createYielder } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import type { VariableChange } from './change.ts'
 import { showTargets, targetsIn } from './schema.ts'
 
-type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
+/** With `spend` where an account writes. */
+type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'> & Partial<Pick<Ctx, 'spend'>>
 
 const VERSIONS_KEPT = 100
 /** History rows changed per statement: some milliseconds. */
@@ -39,14 +41,26 @@ export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string
   return FIELDS.filter(([, differ]) => differ(before, after)).map(([name]) => name)
 }
 
-/** Inserts a version for each change, including deletions. Keeps the newest versions of each variable. */
+/**
+ * Inserts a version for each change, including deletions. Keeps the newest versions of each variable. Refuses: rate_limited 429
+ * (too many bytes of versions in a day).
+ */
 export async function recordHistory(ctx: Writing, changes: readonly VariableChange[]): Promise<void> {
   const versions = changes.map((change) => versionOf(ctx, change))
+  const bytes = versions.reduce((sum, version) => sum + bytesOf(version), 0)
+  rejectIfExceeded(await ctx.spend?.('history-bytes', bytes), ctx.now, 'bytes of versions')
   await insertRows(ctx.db, 'env_history', versions)
   const outdated = versions
     .filter(({ version }) => version > VERSIONS_KEPT)
     .map(({ project_id, env_id, version }) => ({ project_id, env_id, version: version - VERSIONS_KEPT }))
   await deleteRows(ctx.db, 'env_history', outdated)
+}
+
+/** Of a deletion none, which makes room: it is never refused. */
+function bytesOf(version: Row<'env_history'>): number {
+  if (version.sealed_value === null) return 0
+  const texts = Object.values(version).filter((value) => typeof value === 'string')
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 function versionOf(ctx: Writing, { before, after, fields, action }: VariableChange): Row<'env_history'> {

@@ -122,10 +122,10 @@ export async function changeVariable(
 
 /**
  * Stores changes in order. `owner`: the account of the project, which is notified. Returns a variable whose slot is taken, if
- * any: then writing stops and the caller must refuse. Refuses: env_limit 400.
+ * any: then writing stops and the caller must refuse. Refuses: env_limit 400, rate_limited 429 (bytes of versions in a day).
  */
 export async function applyVariableChanges(
-  ctx: OperatorCtx,
+  ctx: OperatorCtx & Partial<Pick<Ctx, 'spend'>>,
   owner: EventAccount,
   project: Named,
   all: readonly VariableChange[],

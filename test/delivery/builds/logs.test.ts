@@ -1,12 +1,14 @@
 /** Logs of builds: stored once, followed live, bounded, and ended with the reason. docs/building.md: Logs. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { MAX_LOG_BYTES } from '../../../src/delivery/builds/log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { seedProject } from '../../support/projects.ts'
 import { setLogBytes } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { mustCountRight } from '../deploys/deploying.ts'
-import { BUILDS, buildOf, createSource, openRunners, stateOf } from './building.ts'
+import { thereIs } from '../uploads/uploading.ts'
+import { BUILDS, buildOf, createSource, OUTPUT, openRunners, stateOf } from './building.ts'
 
 type Line = { serial: string; text: string; type: string; date: number; created: number; info: object }
 
@@ -126,6 +128,42 @@ onBothEngines(
       (await eventsOf(world, id)).slice(3).map(({ type, text }) => [type, text]),
       Array(2).fill(['fatal', 'Error: no such module']),
     )
+    await mustCountRight(world)
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a log ends with one line where its account has no room, and its build continues',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world)
+    const runner = runners.of(await runners.take())
+    await runner.log(0, 'first')
+    const { files } = world.deps.config
+    const [atFirst, perAccount] = [(await thereIs(world)).used[0]!, files.perAccount]
+    files.perAccount = atFirst + 100
+    assert.equal((await runner.log(1, 'x'.repeat(50), 'x'.repeat(50), 'x')).body.acknowledged, 4)
+    for (let line = 4; line < 8; line++)
+      assert.equal((await runner.log(line, randomBytes(4000).toString('hex'))).body.acknowledged, line + 1)
+    assert.deepEqual((await thereIs(world)).used, [atFirst + 4096])
+    files.perAccount = perAccount
+    assert.equal((await runner.log(8, 'too late')).body.acknowledged, 9)
+    await runner.post('log', { first: 9, lines: [{ type: 'fatal', date: 2000, text: 'Error: no such module' }] })
+    assert.deepEqual(
+      (await eventsOf(world, id)).map(({ text }) => text),
+      [
+        'first',
+        'x'.repeat(50),
+        'The account has no room for more files. Later output is not kept. Remove deployments first.',
+        'Error: no such module',
+      ],
+    )
+    for (const content of Object.values(OUTPUT)) await runner.put(content)
+    assert.equal((await runner.succeed()).status, 200)
+    assert.equal((await stateOf(world, id)).readyState, 'READY')
     await mustCountRight(world)
     await runners.close()
   },

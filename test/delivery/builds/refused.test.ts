@@ -127,6 +127,33 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a source is not built again for an account without room for its log, and other accounts build on',
+  async (world) => {
+    await seedProject(world, 'web')
+    const other = await world.user('other')
+    await other.call('POST', '/v10/projects', { name: 'web' })
+    const { id } = await createSource(world)
+    const [used] = (await thereIs(world)).used
+    world.deps.config.files.perAccount = used!
+    const again = () => world.call.try('POST', '/v13/deployments', { name: 'web', deploymentId: id })
+    const refused = await again()
+    assert.deepEqual([refused.status, refused.body.error?.code], [409, 'budget_used_up'], refused.text)
+    assert.match(refused.body.error.message, /no room for the log of this build: .* Remove deployments first/)
+    const { deployments } = (await world.call('GET', '/v6/deployments')).body
+    assert.deepEqual(
+      deployments.map(({ uid }: { uid: string }) => uid),
+      [id],
+    )
+    assert.equal((await other.call.try('POST', '/v13/deployments', { name: 'web', files: SOURCE })).status, 200)
+    world.deps.config.files.perAccount = used! + 1
+    const made = await again()
+    assert.equal(made.status, 200, made.text)
+    await mustCountRight(world)
+  },
+  BUILDS,
+)
+
+onBothEngines(
   'a file that a failed build left is kept for the next build that sends it, whenever files are collected',
   async (world) => {
     await seedProject(world, 'web')

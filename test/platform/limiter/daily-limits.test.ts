@@ -32,6 +32,38 @@ for (const engine of ENGINES) {
       assert.equal((await other.call('POST', '/v10/projects', { name: 'p' })).status, 200)
     })
 
+  test(`the end of history-bytes: no version is written, deletions are, and others write on [${engine}]`, async (t) => {
+    const total = 100_000
+    const world = await openWorld(engine, { BERTH_RATE_LIMITS: JSON.stringify({ 'history-bytes': total }) })
+    t.after(() => world.close())
+    const other = await world.user('other')
+    const create = (call: typeof world.call, key: string, length = 20_000) => {
+      const variable = { key, value: 'x'.repeat(length), type: 'encrypted', target: 'production' }
+      return call.try('POST', '/v10/projects/web/env', variable)
+    }
+    for (const { call } of [world, other]) await call('POST', '/v10/projects', { name: 'web' })
+    const path = `/v9/projects/web/env/${(await create(world.call, 'A')).body.created.id}` as const
+    const change = (n: number) => world.call.try('PATCH', path, { value: String(n).repeat(20_000) })
+    let changes = 0
+    let answer = await change(changes)
+    for (; answer.status === 200 && changes < 9; answer = await change(changes)) changes++
+    assert.deepEqual([answer.status, answer.body.error.name], [429, 'history-bytes'])
+    assert.match(answer.body.error.message, /Too many bytes of versions/)
+    assert.equal((await create(world.call, 'B')).body.error.name, 'history-bytes')
+    assert.deepEqual([changes, (await world.call('GET', path)).body.version], [2, 3])
+    const kept = await world.deps.db.read.selectFrom('env_history').selectAll().execute()
+    const bytes = kept.reduce((sum, { sealed_value }) => sum + (sealed_value?.length ?? 0), 0)
+    assert.ok(bytes > total / 2 && bytes <= total, `${bytes} bytes`)
+    assert.equal((await create(other.call, 'A')).status, 201)
+    // Nothing is left for the versions of a deletion, if they counted.
+    let made = 0
+    for (let length = 10_000; length > 0; length = Math.floor(length / 2))
+      while ((await create(world.call, `KEY_${made}`, length)).status === 201) made++
+    const ids = (await world.call('GET', '/v9/projects/web/env')).body.envs.map(({ id }: { id: string }) => id)
+    assert.ok(ids.length > 3)
+    assert.equal((await world.call('DELETE', '/v1/projects/web/env', { ids })).body.deleted, ids.length)
+  })
+
   test(`a user sends a limited number of letters a day, to all recipients together [${engine}]`, async (t) => {
     const world = await openWorld(engine, { BERTH_RATE_LIMITS: '{"letters-sent": 3}' })
     t.after(() => world.close())
