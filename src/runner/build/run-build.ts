@@ -59,16 +59,12 @@ export async function runBuild(
   const late = setTimeout(() => end({ kind: 'timed_out' }), Math.min(lease.timeLimitMs, TOO_LONG_FOR_TIMER))
   const build = openBuild(lease, channel, tools)
   const events = { onCancel: () => end({ kind: 'canceled' }), onLost: () => end({ kind: 'lease_lost' }) }
+  const steps = { step: () => build.reported, stepChange: () => build.stepChange.signal }
   const done = new AbortController()
   const beats = keepLease(
     channel,
     createLeaseClock(leasedAt),
-    {
-      ...events,
-      step: () => build.reported,
-      stepChange: () => build.stepChange.signal,
-      onAcknowledge: build.log.acknowledge,
-    },
+    { ...events, ...steps, onAcknowledge: build.log.acknowledge },
     done.signal,
   )
   const upload = startLogUpload(channel, build.log, events)
