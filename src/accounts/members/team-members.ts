@@ -5,7 +5,7 @@ import type { Ctx, Input, Params } from '../../context.ts'
 import { membership } from '../../model/account.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
-import { countLetter } from '../../platform/mail/sender-share.ts'
+import { countSentEmail } from '../../platform/mail/sender-share.ts'
 import { type Permission, ROLE_PERMISSIONS } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { findTeam, type TeamRow } from '../accounts/teams.ts'
@@ -75,7 +75,7 @@ export async function inviteTeamMember(
   const invitee = await findInvitee(ctx, email, uid)
   if (invitee.userId !== null && (await membership(ctx, team.id, invitee.userId)) !== undefined) refuse('member_exists')
   const { userId, actor } = ctx.caller
-  await countLetter((name, owner) => ctx.spend(name, 1, owner), ctx.now, userId, invitee.email)
+  await countSentEmail((name, owner) => ctx.spend(name, 1, owner), ctx.now, userId, invitee.email)
   const { id, url } = await createInvitation(ctx, team, invitee, { role, invitedBy: userId, tokenId: actor.tokenId })
   return {
     uid: invitee.userId ?? id,

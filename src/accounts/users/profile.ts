@@ -4,7 +4,7 @@ import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
-import { countLetter } from '../../platform/mail/sender-share.ts'
+import { countSentEmail } from '../../platform/mail/sender-share.ts'
 import type { UserPageCtx } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { claimSlug, reserveSlug, unlessTaken } from '../accounts/slugs.ts'
@@ -31,7 +31,7 @@ export async function updateProfile(ctx: UserPageCtx, change: { name?: string | 
 
 /**
  * Emails a link to the new address, to be opened by the signed-in user within 24 hours. Replaces an earlier link and notifies the current address, in
- * case the session was stolen. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour, or as `countLetter`).
+ * case the session was stolen. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour, or as `countSentEmail`).
  */
 export async function requestEmailChange(ctx: UserPageCtx, typed: string): Promise<void> {
   const email = typed.toLowerCase()
@@ -40,7 +40,7 @@ export async function requestEmailChange(ctx: UserPageCtx, typed: string): Promi
     refuse('missing_permission', 'On this service only the operator changes email addresses.')
   const { limits } = ctx.deps
   rejectIfExceeded(await limits.consume('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
-  await countLetter((name, owner) => limits.consume(name, owner, ctx.now), ctx.now, userId, email)
+  await countSentEmail((name, owner) => limits.consume(name, owner, ctx.now), ctx.now, userId, email)
   const secret = randomText(43)
   const row = { hash: fingerprint(secret), email, expires_at: ctx.now + LINK_MS }
   await ctx.db

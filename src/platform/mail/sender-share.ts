@@ -6,7 +6,7 @@ import { type LimitStatus, rejectIfExceeded } from '../limiter/limiter.ts'
 type Consume = (name: LimitName, owner: string) => Sooner<LimitStatus | undefined>
 
 /** Counts an email to an address that its sender chose. Call it before the message `byOthers`. Refuses: rate_limited 429 (a day: to it, or in all). */
-export async function countLetter(consume: Consume, now: number, sender: string, address: string): Promise<void> {
+export async function countSentEmail(consume: Consume, now: number, sender: string, address: string): Promise<void> {
   rejectIfExceeded(await consume('letters-to-address', `${sender} ${address}`), now, 'emails to this address')
   rejectIfExceeded(await consume('letters-sent', sender), now, 'emails')
 }

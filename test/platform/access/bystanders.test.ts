@@ -16,7 +16,7 @@ import { addSideEffects } from '../../support/worlds/side-effects.ts'
 type Several = { rows: readonly string[]; because: string }
 
 /**
- * TABLE the writes that change copies, with the tables and the columns in which those differ. `*` is never among them: a copy of which all ids differ is
+ * TABLE the writes that change copies, with the tables and the columns in which those differ. `*` is never among them: a copy whose ids all differ is
  * of another account.
  */
 const SEVERAL: Record<string, Several> = {

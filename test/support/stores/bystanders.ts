@@ -30,7 +30,7 @@ const OF_THE_STORE: readonly Table[] = [
 const IDS = /^(id|hash|email|recipient|\w+_(id|by|hash))$/
 /** A copy has the same password and root key: no condition on them keeps it apart. */
 const KEPT_IDS = new Set(['root_key_id', 'password_hash'])
-/** The copy of which all ids are other ones: a row of another account. */
+/** The copy whose ids all differ: a row of another account. */
 const ALL = '*'
 /** Numbers below it are ids, others stamps: the clock gives few of a millisecond, and low ones. */
 const FIRST_STAMP = 1e9
