@@ -41,6 +41,9 @@ export const CreateDeployment = Type.Object({
     ),
   ),
   projectSettings: Type.Optional(Nullable(AnyObject(MAX_META))),
+  bulkRedirectsPath: Type.Optional(
+    Nullable(Type.String({ maxLength: 4096, description: 'of `vercel.json`: a warning says that it is not read' })),
+  ),
   autoAssignCustomDomains: Type.Optional(
     Nullable(Type.Boolean({ description: 'false: production stays where it is until a promote' })),
   ),

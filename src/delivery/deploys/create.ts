@@ -14,6 +14,7 @@ import { requestPromote } from '../../projects/promotion/promote.ts'
 import { type CreateEnv, readCreateEnv } from '../builds/create-env.ts'
 import { freezeEnvironment, readCreatedEnv } from '../builds/frozen-variables.ts'
 import { buildSettingsOf, createBuild } from '../builds/new-build.ts'
+import { noticesOfCreate } from '../notices/create-notices.ts'
 import { countStrays } from '../uploads/blobs.ts'
 import { type BuiltOutput, buildOutput } from './build-output.ts'
 import { type CreatedDeployment, isYes } from './create-schema.ts'
@@ -107,7 +108,10 @@ async function createFromFiles(ctx: Ctx, input: CreateInput, built: BuiltOutput)
   }
   const row = await register(ctx, project, input, columns, readCreateEnv(body))
   if (built.isSource) await queueBuild(ctx, project, row, input)
-  return { ...(await readDeploymentReply(ctx, row)), notices: built.notices }
+  return {
+    ...(await readDeploymentReply(ctx, row)),
+    notices: [...built.notices, ...(await noticesOfCreate(ctx, body))],
+  }
 }
 
 type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json'> &

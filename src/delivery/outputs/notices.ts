@@ -13,6 +13,9 @@ type NoticeCode =
   | 'header_ignored'
   | 'variables_ignored'
   | 'override_unused'
+  | 'pages_not_partial'
+  | 'bulk_redirects_unread'
+  | 'sites_server_missing'
 
 /** TABLE notice messages. `what`: the affected fields or paths. */
 const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
@@ -31,6 +34,12 @@ const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => str
   header_ignored: (what) => `The server writes these headers itself, so they are ignored: ${what}.`,
   variables_ignored: (what) => `Variables in routes are not replaced: ${what}.`,
   override_unused: (what) => `These overrides of config.json name no file below static/: ${what}.`,
+  pages_not_partial: (what) =>
+    `Berth sends no page in parts, so functions render these pages whole, at each request: ${what}.`,
+  bulk_redirects_unread: (what) =>
+    `Bulk redirects are not read: ${what}. Move those that you need to "redirects" in vercel.json.`,
+  sites_server_missing: () =>
+    'No sites server has asked for deployments in the last minute, so visitors cannot open this one. Start a sites server: docs/deploying.md, Sites server.',
 }
 
 const MAX_NAMED = 5
@@ -48,13 +57,16 @@ const RUN_BY: Partial<Record<NoticeCode, keyof Runs>> = {
   images_not_optimized: 'pictures',
 }
 
+/** TABLE notices → they are left out where this does not run: the paths answer 501. */
+const ONLY_WITH: Partial<Record<NoticeCode, keyof Runs>> = { pages_not_partial: 'functions' }
+
 /** Collects notices and merges them into one sentence per kind. `runs`: nothing where it is not said. */
 export function createNotices(runs: Runs = { functions: false, pictures: false }): NoticeList {
   const places = new Map<NoticeCode, Set<string>>()
   return {
     add(code, what) {
-      const by = RUN_BY[code]
-      if (by !== undefined && runs[by]) return
+      const [by, only] = [RUN_BY[code], ONLY_WITH[code]]
+      if ((by !== undefined && runs[by]) || (only !== undefined && !runs[only])) return
       const named = places.get(code) ?? new Set()
       places.set(code, named.add(what.slice(0, 100)))
     },

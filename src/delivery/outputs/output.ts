@@ -2,7 +2,7 @@
 
 import { type FunctionList, functionLists } from '../functions/file-lists.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
-import { ROUTING_MANIFEST_VERSION, type RoutingManifest } from '../protocol/routing-manifest.ts'
+import { isPartial, ROUTING_MANIFEST_VERSION, type RoutingManifest } from '../protocol/routing-manifest.ts'
 import { readConfig } from './config-file.ts'
 import { addError, createReport, type Report, sentencesOf } from './faults.ts'
 import { type Field, parseField, refuseField } from './fields.ts'
@@ -112,6 +112,7 @@ async function functionPathsOf(
     const path = `${directory}${name}.prerender-config.json`
     const config = fileAt(tree, path) && (await readJson(path, OUTPUT_LIMITS.functionConfigBytes))
     const prerender = config && prerenderOf(config, tree, directory, notices)
+    if (prerender !== undefined && isPartial(prerender)) notices.add('pages_not_partial', `/${name}`)
     functionPaths.push({ path: `/${name}`, bundle, ...(prerender && { prerender }) })
   }
   return functionPaths

@@ -124,6 +124,11 @@ const Prerender = Type.Object({
 })
 export type Prerender = Static<typeof Prerender>
 
+/** Returns whether a page is prerendered in part. Its function renders all of it: docs/prerendering.md. */
+export function isPartial({ chain, fallback }: Pick<Prerender, 'chain' | 'fallback'>): boolean {
+  return chain !== undefined || fallback?.contentType.startsWith('application/x-nextjs-pre-render') === true
+}
+
 const FunctionPath = Type.Object({
   path: Type.String({ description: 'begins with a slash, not percent-encoded' }),
   bundle: Type.Integer({ description: 'its place in the list of functions' }),

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Deps } from '../../context.ts'
+import { openHearing } from '../../delivery/notices/hearing.ts'
 import { CRON_LEASE_PATH, CRON_RESULT_PATH } from '../../delivery/protocol/cron-channel.ts'
 import { LOGS_PATH } from '../../delivery/protocol/log-report.ts'
 import { PURGE_PATH } from '../../delivery/protocol/purge-channel.ts'
@@ -82,6 +83,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
   const held = openHeldRequests(deps.shutdownSignal)
   followed.onChange(held.wake)
   const files = openSiteFiles(deps)
+  const noteHeard = openHearing(deps)
   const state: State = {
     followed,
     suffix: deps.config.domains.platformSuffix,
@@ -106,7 +108,10 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
       return plain(405, 'Only GET is supported here.', { allow: allowed.join(', ') })
     if (isOfFunctions(path)) return answerEnvironment(deps, path)
     if (isOfFiles(path)) return files.answer(request, response, path, query)
-    if (path === '/sites/v1/snapshot') return answerSnapshot(state, response, query)
+    if (path === '/sites/v1/snapshot') {
+      noteHeard()
+      return answerSnapshot(state, response, query)
+    }
     if (path.startsWith(HOSTS)) return answerHost(state, readName(path.slice(HOSTS.length)))
     if (path.startsWith(DEPLOYMENTS)) return answerDeployment(state, path.slice(DEPLOYMENTS.length))
     return plain(404, 'Not found. The paths are in docs/deploying-sites.md')

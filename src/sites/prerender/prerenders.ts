@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import { isPartial } from '../../delivery/protocol/routing-manifest.ts'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { purgeOf } from '../../platform/verdict/cache-purges.ts'
@@ -102,7 +103,7 @@ async function answer(
   const { call, spec } = request
   const { prerender } = decision
   const { method } = call.request
-  if (isPartial(decision)) return state.functions.answer(request, exchange)
+  if (isPartial(prerender)) return state.functions.answer(request, exchange)
   if (decision.bypasses || (method !== 'GET' && method !== 'HEAD') || isDraft(decision, request))
     return state.functions.answer({ spec, call: { ...call, cached: 'BYPASS' } }, exchange)
   drain(exchange.raw, exchange.response)
@@ -112,11 +113,6 @@ async function answer(
   if (token !== undefined && isToken(token, prerender.bypassToken)) await renewOnDemand(state, order, token, exchange)
   else await show(state, order, exchange)
   return undefined
-}
-
-/** A partially prerendered page: its function renders all of it. */
-function isPartial({ prerender: { chain, fallback } }: PrerenderDecision): boolean {
-  return chain !== undefined || fallback?.contentType.startsWith('application/x-nextjs-pre-render') === true
 }
 
 /** Draft mode: an editor with this cookie sees what is not published. */

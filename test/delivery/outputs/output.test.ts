@@ -268,6 +268,37 @@ test('unsupported parts are listed: one message for each kind, with at most five
   })
 })
 
+test('pages that are prerendered in part are listed where functions run', async () => {
+  const prerender = (config: object) => JSON.stringify({ expiration: 60, ...config })
+  const upload = outputUpload(
+    {},
+    {
+      ...Object.assign({}, ...['whole', 'chained', 'shell'].map((name) => nodeFunction(name))),
+      'functions/shell.html': PAGE,
+      'functions/whole.prerender-config.json': prerender({ fallback: 'shell.html' }),
+      'functions/chained.prerender-config.json': prerender({ chain: { outputPath: 'chained', headers: {} } }),
+      'functions/shell.prerender-config.json': prerender({
+        fallback: { fsPath: 'shell.html', contentType: 'application/x-nextjs-pre-render; state-length=10' },
+      }),
+    },
+  )
+  const noticesOf = async (functions: boolean) => {
+    const output = await readOutput({ ...upload, runs: { functions, pictures: false } })
+    assert.ok('notices' in output, JSON.stringify(output))
+    return output.notices.map(({ code, message }) => [code, message])
+  }
+  assert.deepEqual(await noticesOf(true), [
+    [
+      'pages_not_partial',
+      'Berth sends no page in parts, so functions render these pages whole, at each request: /chained, /shell.',
+    ],
+  ])
+  assert.deepEqual(
+    (await noticesOf(false)).map(([code]) => code),
+    ['functions_not_run'],
+  )
+})
+
 test('a runtime that no list names is taken: builders write the Node.js version that they ran on', async () => {
   const { manifest } = await validOutput({}, nodeFunction('f', { runtime: 'nodejs26.x' }))
   assert.equal(manifest.functions[0]?.kind, 'node')
