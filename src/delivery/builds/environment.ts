@@ -6,7 +6,7 @@ import { environmentName } from '../../model/environment.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { CreateEnv } from './create-env.ts'
-import { BYPASS_VARIABLE, type OpenedVariable, openEnvironment } from './frozen-variables.ts'
+import { BYPASS_VARIABLE, type OpenedEnvironment, type OpenedVariable, openEnvironment } from './frozen-variables.ts'
 
 type Texts = Record<string, string>
 type Ctx = { db: Queries; deps: Deps }
@@ -20,8 +20,8 @@ export async function environmentOfBuild(
 ): Promise<Environment | undefined> {
   const opened = await openEnvironment(ctx, project, deployment)
   if (opened === undefined) return undefined
-  const { variables, bypass, created, hidesSystem } = opened
-  const system = await systemVariables(ctx, project, deployment, created.git, bypass)
+  const { variables, created, hidesSystem } = opened
+  const system = await systemVariables(ctx, project, deployment, opened)
   const exposed = hidesSystem ? { CI: system.CI! } : system
   // Clients send `env` for what is deployed alone.
   return mergeVariables(variables, system, created.build, exposed)
@@ -58,13 +58,12 @@ const GIT: Readonly<Record<string, { git?: string; meta: string }>> = {
   VERCEL_GIT_REPO_ID: { meta: 'CommitRepoId' },
 }
 
-/** Returns what Berth says of a deployment, by the names of upstream. `bypass`: the secret to bypass the protection of its project. */
+/** Returns what Berth says of a deployment, by the names of upstream. */
 export async function systemVariables(
   { db }: Ctx,
   project: Row<'project'>,
   deployment: Row<'deployment'>,
-  git: CreateEnv['git'],
-  bypass: string | undefined,
+  { created, bypass, hasSkewProtection }: OpenedEnvironment,
 ): Promise<Texts> {
   const { id, url, target, git_branch } = deployment
   const rows = await db
@@ -87,7 +86,8 @@ export async function systemVariables(
     VERCEL_PROJECT_PRODUCTION_URL: domain ?? addressOf(OF_PRODUCTION) ?? url,
     ...(branchUrl !== undefined && { VERCEL_BRANCH_URL: branchUrl }),
     ...(bypass !== undefined && { [BYPASS_VARIABLE]: bypass }),
-    ...gitVariables(deployment, git),
+    ...(hasSkewProtection && { VERCEL_SKEW_PROTECTION_ENABLED: '1' }),
+    ...gitVariables(deployment, created.git),
   }
 }
 

@@ -47,9 +47,10 @@ export async function freezeEnvironment(
 ): Promise<number> {
   const variables = await readVariables(ctx, project, targetOf(deployment), deployment.git_branch ?? '')
   const sealedEnv = await sealCreateEnv(ctx, project.id, deployment.id, created)
-  const hides_system = hidesSystem(project) ? 1 : 0
+  const { hidesSystem, hasSkewProtection } = systemSettingsOf(project)
+  const flags = { hides_system: Number(hidesSystem), skew_protection: Number(hasSkewProtection) }
   const bypass = bypassVariables(project)
-  const content = sealedEnv === null ? contentOf(variables, bypass, hides_system) : deployment.id
+  const content = sealedEnv === null ? contentOf(variables, bypass, Object.values(flags)) : deployment.id
   const there = await ctx.db
     .updateTable('frozen_env')
     .set({ refs: sql<number>`refs + 1` })
@@ -70,7 +71,7 @@ export async function freezeEnvironment(
   const of = { account_id: project.account_id, project_id: project.id, content }
   const { id, refs } = await ctx.db
     .insertInto('frozen_env')
-    .values({ ...of, variables_json: text, sealed_env: sealedEnv, hides_system, bytes, refs: 1 })
+    .values({ ...of, variables_json: text, sealed_env: sealedEnv, ...flags, bytes, refs: 1 })
     // Another create may have been first.
     .onConflict((conflict) =>
       conflict.columns(['project_id', 'content']).doUpdateSet({ refs: sql<number>`frozen_env.refs + 1` }),
@@ -81,8 +82,11 @@ export async function freezeEnvironment(
   return Number(id)
 }
 
-function hidesSystem({ settings_json }: Row<'project'>): boolean {
-  return showSettings(settings_json).autoExposeSystemEnvs === false
+type SystemSettings = { hidesSystem: boolean; hasSkewProtection: boolean }
+
+function systemSettingsOf({ settings_json }: Row<'project'>): SystemSettings {
+  const { autoExposeSystemEnvs, skewProtectionMaxAge } = showSettings(settings_json)
+  return { hidesSystem: autoExposeSystemEnvs === false, hasSkewProtection: Number(skewProtectionMaxAge) > 0 }
 }
 
 function targetOf({ custom_environment_id, target }: Shown): Target {
@@ -103,10 +107,14 @@ function bypassVariables(project: Row<'project'>): FrozenVariable[] {
 }
 
 /** Names the variables by their rows and versions, never by their values. */
-function contentOf(variables: readonly Variable[], bypass: readonly FrozenVariable[], hidesSystem: number): string {
+function contentOf(
+  variables: readonly Variable[],
+  bypass: readonly FrozenVariable[],
+  flags: readonly number[],
+): string {
   const named = variables.map(({ key, type, boxId, row }) => [key, type, boxId, row.id, row.value_version])
   return createHash('sha256')
-    .update(JSON.stringify([hidesSystem, ...named, ...bypass.map(({ id }) => id)]))
+    .update(JSON.stringify([...flags, ...named, ...bypass.map(({ id }) => id)]))
     .digest('hex')
 }
 
@@ -121,11 +129,10 @@ async function freezeEach(ctx: WriteCtx, projectId: string, variables: readonly 
   })
 }
 
-type OpenedEnvironment = {
+export type OpenedEnvironment = SystemSettings & {
   variables: OpenedVariable[]
   bypass: string | undefined
   created: CreateEnv
-  hidesSystem: boolean
 }
 
 /** A variable of a deployment, opened. */
@@ -133,7 +140,7 @@ export type OpenedVariable = Pick<FrozenVariable, 'key' | 'type'> & { value: str
 
 /**
  * Returns the variables of a deployment: those of its project, its bypass secret, and those of its create. A deployment of an earlier version has the
- * present ones of its project. `hidesSystem`: it gets no system variables. Undefined where one does not open; the log has the reason.
+ * present ones of its project, and its present settings. Undefined where one does not open; the log has the reason.
  */
 export async function openEnvironment(
   ctx: ReadCtx,
@@ -149,7 +156,8 @@ export async function openEnvironment(
   if (created === undefined || present === undefined || opened === undefined) return undefined
   const variables = [...present, ...opened.filter(({ type }) => type !== 'bypass')]
   const bypass = opened.find(({ type }) => type === 'bypass')?.value
-  return { variables, bypass, created, hidesSystem: row === undefined ? hidesSystem(project) : row.hides_system === 1 }
+  const settings = row && { hidesSystem: row.hides_system === 1, hasSkewProtection: row.skew_protection === 1 }
+  return { variables, bypass, created, ...(settings ?? systemSettingsOf(project)) }
 }
 
 /** Returns the variables and commit facts that came with the create of a deployment. Undefined where they do not open. */

@@ -15,7 +15,7 @@ export async function environmentOfFunctions(
   const ctx = { db: db.read, deps: { db, ...deps } }
   const opened = await openEnvironment(ctx, project, deployment)
   if (opened === undefined) return undefined
-  const { variables, bypass, created, hidesSystem } = opened
-  const { CI: _, ...system } = await systemVariables(ctx, project, deployment, created.git, bypass)
+  const { variables, created, hidesSystem } = opened
+  const { CI: _, ...system } = await systemVariables(ctx, project, deployment, opened)
   return mergeVariables(variables, system, created.env, hidesSystem ? {} : system)
 }

@@ -54,8 +54,9 @@ export type DeploymentTables = {
     variables_json: string | null
     /** Variables that came with the create, sealed as JSON; null: none. */
     sealed_env: string | null
-    /** 1: the project did not expose system variables at the create. */
+    /** 1, of the project at the create: it exposed no system variables, and it had skew protection. */
     hides_system: Generated<number>
+    skew_protection: Generated<number>
     /** What it counts in `file_usage`. */
     bytes: number
     /** How many deployments have it; it goes with the last. */
@@ -63,7 +64,7 @@ export type DeploymentTables = {
   }
   /** One row per field of a deployment's meta, for list filters. projects/deployments/meta.ts. */
   deployment_meta: { project_id: string; mark: string; deployment_id: string }
-  /** Hourly visitor responses of a deployment, as sites servers reported them. Retained for 30 days. projects/deployments/usage.ts. */
+  /** Hourly visitor responses of a deployment, and the bytes of their bodies, as sites servers reported them. Retained for 30 days. projects/deployments/usage.ts. */
   deployment_usage: {
     deployment_id: string
     /** Its start: a whole hour of UTC. */
@@ -75,7 +76,6 @@ export type DeploymentTables = {
     status_3xx: number
     status_4xx: number
     status_5xx: number
-    /** Of response bodies. */
     bytes: number
   }
   /** Log lines of functions of a deployment, in pieces. Kept for 3 days, and 32 MiB of an account. delivery/logs/store-lines.ts. */

@@ -174,6 +174,76 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a variable reaches builds and functions of its environments and of its branch, whatever its type',
+  async (world) => {
+    await seedProject(world, 'web')
+    const { body } = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+    const add = async (key: string, value: string, said: object) =>
+      world.call('POST', '/v10/projects/web/env', { key, value, type: 'encrypted', ...said })
+    await add('WHERE', 'production', { target: ['production'] })
+    await add('WHERE', 'preview', { target: ['preview'] })
+    await add('WHERE', 'branch', { target: ['preview'], gitBranch: 'feature', type: 'sensitive' })
+    await add('WHERE', 'staging', { target: [], customEnvironmentIds: [body.id], type: 'plain' })
+    await add('LOCAL', 'never', { target: ['development'] })
+    await add('NAMED', 'VERCEL_ENV', { ...TARGETS, type: 'system' })
+    const runners = await openRunners(world)
+    const instance = await openInstance(world)
+    const given = async (said: object) => {
+      const { id } = await createSource(world, { ...said })
+      const lease = await runners.take()
+      const runner = runners.of(lease)
+      for (const content of Object.values(OUTPUT)) await runner.put(content)
+      assert.equal((await runner.succeed()).status, 200)
+      const functions = JSON.parse((await instance.ask(`/sites/v1/environments/${id}`)).text)
+      assert.deepEqual(
+        [functions.env.WHERE, functions.env.NAMED, functions.masked.includes('WHERE')],
+        [lease.env.WHERE, lease.env.NAMED, lease.masked.includes('WHERE')],
+        'functions have what their build had',
+      )
+      const { WHERE, NAMED, LOCAL } = lease.env
+      return [WHERE, NAMED, LOCAL, lease.masked.includes('WHERE')]
+    }
+    assert.deepEqual(await given({ target: 'production' }), ['production', 'production', undefined, true])
+    assert.deepEqual(await given({}), ['preview', 'preview', undefined, true])
+    const feature = { gitMetadata: { commitRef: 'feature' } }
+    assert.deepEqual(await given(feature), ['branch', 'preview', undefined, true])
+    assert.deepEqual(await given({ ...feature, target: 'production' }), ['production', 'production', undefined, true])
+    assert.deepEqual(await given({ target: 'staging' }), ['staging', undefined, undefined, false])
+    await instance.close()
+    await runners.close()
+  },
+  { ...BUILDS, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' },
+)
+
+onBothEngines(
+  'with skew protection a build and functions get a variable that says so, as it was at the create',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { ask, close } = await openInstance(world)
+    const functionsOf = async (id: string) =>
+      JSON.parse((await ask(`/sites/v1/environments/${id}`)).text).env.VERCEL_SKEW_PROTECTION_ENABLED
+    let serial = 0
+    const given = async () => {
+      const { id } = await deploy(world.call, SITE, { meta: { n: String(++serial) } })
+      await createSource(world)
+      const { env } = await runners.take()
+      return { id, build: env.VERCEL_SKEW_PROTECTION_ENABLED, functions: await functionsOf(id) }
+    }
+    const before = await given()
+    assert.deepEqual([before.build, before.functions], [undefined, undefined])
+    await world.call('PATCH', '/v9/projects/web', { skewProtectionMaxAge: 3600 })
+    const after = await given()
+    assert.deepEqual([after.build, after.functions], ['1', '1'])
+    await world.call('PATCH', '/v9/projects/web', { skewProtectionMaxAge: 0 })
+    assert.deepEqual([await functionsOf(before.id), await functionsOf(after.id)], [undefined, '1'])
+    await close()
+    await runners.close()
+  },
+  { ...BUILDS, BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_FUNCTIONS: 'trusted' },
+)
+
+onBothEngines(
   'a project without variables leaves no line, and a removed build keeps none',
   async (world) => {
     await seedProject(world, 'web')
