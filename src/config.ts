@@ -113,6 +113,8 @@ export type DomainSettings = {
   proof: 'always' | 'contested'
   /** Names directly under it need no verification. */
   platformSuffix: string | undefined
+  /** The operator accepts that sites share a registrable domain with the API. */
+  sharesDomain: boolean
   /** Denied domains, with all names under them. */
   denied: string[]
   /** Berth's own host names. No account can claim them, or wildcards over them. */
@@ -210,6 +212,7 @@ function domainsOf(values: Values): DomainSettings {
   return {
     proof: values.BERTH_DOMAIN_PROOF,
     platformSuffix,
+    sharesDomain: values.BERTH_PLATFORM_SUFFIX_SHARED,
     denied: values.BERTH_DENIED_DOMAINS ?? [],
     ownNames: [ownHost, edgeCname, platformSuffix].filter((name) => name !== undefined),
     specialUse: values.BERTH_SPECIAL_USE_DOMAINS ?? [],

@@ -5,7 +5,7 @@
 
 import { BACKUPS } from './platform/settings/backups.ts'
 import { BUILDS, RUNNER } from './platform/settings/builds.ts'
-import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './platform/settings/domains.ts'
+import { DOMAIN, DOMAINS, IPV4_ADDRESSES, PLATFORM_SUFFIX, RESOLVERS } from './platform/settings/domains.ts'
 import { FUNCTIONS } from './platform/settings/functions.ts'
 import { BUDGET_SETTINGS, RATE_LIMITS } from './platform/settings/limits.ts'
 import { MAIL } from './platform/settings/mail.ts'
@@ -155,13 +155,7 @@ export const SETTINGS = {
     description:
       'With `contested` a domain is verified at once, unless another account has a verified name under the same apex: [domains.md](domains.md).',
   },
-  BERTH_PLATFORM_SUFFIX: {
-    group: 'Domains',
-    type: DOMAIN,
-    whenUnset: 'none',
-    description:
-      'Deployments of uploaded files, their branches and production get addresses below this domain; if unset, below `berth.localhost`. Other names directly under it need no verification; the first account that adds one gets it.',
-  },
+  ...PLATFORM_SUFFIX,
   BERTH_DENIED_DOMAINS: {
     group: 'Domains',
     type: DOMAINS,

@@ -1,7 +1,7 @@
 /** Domain names: canonical form, apex, and wildcards. docs/spec/reliability.md 2h; the Public Suffix List by tldts. */
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { getDomain, getPublicSuffix } from 'tldts'
-import { BadSetting, type DomainSettings } from '../config.ts'
+import { BadSetting, type Config, type DomainSettings } from '../config.ts'
 import { Refusal, refuse } from '../platform/refusals/refusal.ts'
 
 /** Characters that a URL parser drops, or does not read as part of the name. */
@@ -130,6 +130,22 @@ export function mustOwnSuffix({ platformSuffix, edgeCname }: DomainSettings): vo
       `BERTH_PLATFORM_SUFFIX is "${platformSuffix}", which the Public Suffix List has as a shared platform: set a domain of your own or, if it is yours, BERTH_EDGE_CNAME to the name of your edge under it`,
     )
 }
+
+/**
+ * Returns what is wrong where sites below the platform suffix share a registrable domain with the API: their scripts can set cookies of it. Undefined
+ * where they do not, and where the operator accepts it.
+ */
+export function sharedDomainProblem({ domains, publicUrl }: Pick<Config, 'domains' | 'publicUrl'>): string | undefined {
+  const { platformSuffix, sharesDomain } = domains
+  if (platformSuffix === undefined || publicUrl === undefined || sharesDomain) return undefined
+  const registrable = (name: string) => getDomain(name, { allowPrivateDomains: true })
+  const own = registrable(new URL(publicUrl).hostname)
+  if (own === null || own !== registrable(`site.${platformSuffix}`)) return undefined
+  return `sites below ${platformSuffix} share the domain ${own} with BERTH_PUBLIC_URL: their scripts can set its cookies`
+}
+
+export const SHARED_DOMAIN_ADVICE =
+  'set BERTH_PLATFORM_SUFFIX to another domain, enter it in the Public Suffix List, or set BERTH_PLATFORM_SUFFIX_SHARED=1 if you trust all who deploy'
 
 function isUnderSuffix(name: string, { platformSuffix }: DomainSettings): boolean {
   return platformSuffix !== undefined && isUnder(name, platformSuffix)

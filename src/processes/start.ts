@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { oneLine, print } from '../cli/command-line/print.ts'
 import type { Config } from '../config.ts'
 import { openedHost, suffixOf } from '../model/addresses.ts'
+import { SHARED_DOMAIN_ADVICE, sharedDomainProblem } from '../model/domain-name.ts'
 import { exitWithError, openLog } from '../platform/base/log.ts'
 import { endAtSignals } from '../platform/server/graceful-shutdown.ts'
 import { listenToClients, listenToProxies, PortInUse } from '../platform/server/listen.ts'
@@ -127,9 +128,11 @@ function greet(
   print(process.stdout, `${lines.join('\n')}\n`)
 }
 
-/** Unknown BERTH_ variables, at the end, where a user looks last. An orchestrator may have set them. */
-function warningLines({ unknownSettings }: Config): string[] {
-  return unknownSettings.length === 0 ? [] : [...unknownSettings.map((sentence) => `warning: ${oneLine(sentence)}`), '']
+/** Unknown BERTH_ variables, and a suffix of sites that is too near, at the end, where a user looks last. An orchestrator may have set the former. */
+function warningLines(config: Config): string[] {
+  const shared = sharedDomainProblem(config)
+  const warnings = [...config.unknownSettings, ...(shared === undefined ? [] : [`${shared}; ${SHARED_DOMAIN_ADVICE}`])]
+  return warnings.length === 0 ? [] : [...warnings.map((sentence) => `warning: ${oneLine(sentence)}`), '']
 }
 
 function laterLine({ token }: Service['credentials'], config: Config, file: string, firstStart: boolean): string {

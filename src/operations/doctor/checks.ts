@@ -136,15 +136,18 @@ async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
   )
 }
 
-async function checkSuffix({ domains }: Config): Promise<Finding[]> {
+async function checkSuffix(config: Config): Promise<Finding[]> {
+  const { domains } = config
   if (domains.platformSuffix === undefined) return []
-  const { well, wrong } = findingsAbout('platform suffix')
-  const { mustOwnSuffix } = await import('../../model/domain-name.ts')
+  const { well, worry, wrong } = findingsAbout('platform suffix')
+  const { mustOwnSuffix, SHARED_DOMAIN_ADVICE, sharedDomainProblem } = await import('../../model/domain-name.ts')
   try {
     mustOwnSuffix(domains)
   } catch (error) {
     return [wrong((error as Error).message, 'the service does not start with it')]
   }
+  const shared = sharedDomainProblem(config)
+  if (shared !== undefined) return [worry(shared, SHARED_DOMAIN_ADVICE)]
   return [well(`names directly under ${domains.platformSuffix} belong to the first claimant`)]
 }
 

@@ -1,7 +1,7 @@
 /** Types of domain and resolver settings. docs/domains.md. */
 import { isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { BadSetting, type SettingType, splitCommaList } from './types.ts'
+import { BadSetting, BooleanSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
 const MAX_NAMES = 10_000
 
@@ -61,3 +61,20 @@ export const RESOLVERS: SettingType<string[] | undefined> = {
     return servers.length === 0 ? undefined : servers
   },
 }
+
+export const PLATFORM_SUFFIX = {
+  BERTH_PLATFORM_SUFFIX: {
+    group: 'Domains',
+    type: DOMAIN,
+    whenUnset: 'none',
+    description:
+      'Deployments of uploaded files, their branches and production get addresses below this domain; if unset, below `berth.localhost`. Other names directly under it need no verification; the first account that adds one gets it.',
+  },
+  BERTH_PLATFORM_SUFFIX_SHARED: {
+    group: 'Domains',
+    type: BooleanSetting(['0', '1'], '1'),
+    default: '0',
+    description:
+      'With `1` the suffix may be below the domain of `BERTH_PUBLIC_URL`, without a warning: [deploying-sites.md](deploying-sites.md#cookies).',
+  },
+} as const satisfies Record<string, Setting>

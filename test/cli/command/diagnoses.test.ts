@@ -55,6 +55,23 @@ test('each unknown BERTH_ variable has a line of the greeting, with the setting 
   assert.deepEqual([found.is, found.found.startsWith('BERTH_OPERATR_TOKEN is not a setting')], ['worry', true])
 })
 
+test('the start and the doctor warn where sites share a registrable domain with the API', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const env = { BERTH_PUBLIC_URL: 'https://berth.example.com', BERTH_PLATFORM_SUFFIX: 'apps.example.com' }
+  const warningsOf = async (more: Record<string, string>) => {
+    const running = await startService(t, home, { ...env, ...more })
+    assert.equal(await running.kill('SIGTERM'), 0)
+    const lines = running.out().split('\n')
+    return lines.filter((line) => line.startsWith('warning: ')).map((line) => line.slice(0, 50))
+  }
+  assert.deepEqual(await warningsOf({}), ['warning: sites below apps.example.com share the do'])
+  assert.deepEqual(await warningsOf({ BERTH_PLATFORM_SUFFIX_SHARED: '1' }), [])
+  const found = async (more: Record<string, string>) =>
+    (await doctor({ ...home.env, ...env, ...more }))('platform suffix')!
+  assert.equal((await found({})).is, 'worry')
+  assert.equal((await found({ BERTH_PLATFORM_SUFFIX_SHARED: '1' })).is, 'well')
+})
+
 test('each setting of the table is known', async (t) => {
   const home = await newHome(t, 'sqlite')
   const env = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))

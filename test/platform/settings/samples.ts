@@ -60,6 +60,7 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_DNS_SERVERS: '127.0.0.1:5300',
   BERTH_DOMAIN_PROOF: 'contested',
   BERTH_PLATFORM_SUFFIX: 'apps.example.net',
+  BERTH_PLATFORM_SUFFIX_SHARED: '1',
   BERTH_DENIED_DOMAINS: 'example.org',
   BERTH_SPECIAL_USE_DOMAINS: 'internal',
   BERTH_CHALLENGE_LABEL: '_other',

@@ -8,6 +8,7 @@ import {
   isPlatformName,
   mustOwnSuffix,
   nameToFind,
+  sharedDomainProblem,
   wildcardsOver,
 } from '../../../src/model/domain-name.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
@@ -109,6 +110,27 @@ test('a platform suffix under which others register names is refused with the se
     { BERTH_PLATFORM_SUFFIX: 'github.io', BERTH_EDGE_CNAME: 'edge.github.io' },
   ])
     mustOwnSuffix(readConfig(env).domains)
+})
+
+test('a suffix that shares a registrable domain with the API is said to, unless a public suffix lies between', () => {
+  const problem = (suffix: string, url: string, more: Record<string, string> = {}) =>
+    sharedDomainProblem(readConfig({ BERTH_PLATFORM_SUFFIX: suffix, BERTH_PUBLIC_URL: url, ...more }))
+  const sentence = /^sites below apps\.example\.com share the domain example\.com with BERTH_PUBLIC_URL/
+  for (const url of ['https://berth.example.com', 'https://example.com:8443', 'https://x.apps.example.com'])
+    assert.match(String(problem('apps.example.com', url)), sentence)
+  assert.equal(
+    problem('apps.example.com', 'https://berth.example.com', { BERTH_PLATFORM_SUFFIX_SHARED: '1' }),
+    undefined,
+  )
+  for (const [suffix, url] of [
+    ['apps.example.com', 'https://berth.example.net'],
+    ['example.co.uk', 'https://example2.co.uk'],
+    ['github.io', 'https://berth.github.io'],
+    ['apps.localhost', 'http://localhost:3000'],
+    ['apps.example.com', 'http://127.0.0.1:3000'],
+  ] as const)
+    assert.equal(problem(suffix, url), undefined, `${suffix} ${url}`)
+  assert.equal(sharedDomainProblem(readConfig({ BERTH_PUBLIC_URL: 'https://berth.example.com' })), undefined)
 })
 
 test('special-use names are accepted where the operator allows them, and so are names under the platform suffix', () => {
