@@ -7,7 +7,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { cutList } from '../../platform/schema/json-list.ts'
-import type { FunctionPath, StaticFile } from '../protocol/routing-manifest.ts'
+import type { FunctionBundle, FunctionPath, StaticFile } from '../protocol/routing-manifest.ts'
 import { contentOf } from './uploaded-entries.ts'
 
 const FileNode = Type.Object(
@@ -18,6 +18,8 @@ const FileNode = Type.Object(
     uid: Type.Optional(Type.String({ description: 'id for reading its content' })),
     size: Type.Optional(Type.Integer()),
     contentType: Type.Optional(Type.String()),
+    memory: Type.Optional(Type.Integer({ description: 'of a function that says it, in MB' })),
+    maxDuration: Type.Optional(Type.Integer({ description: 'of a function that says it, in seconds' })),
     children: Type.Optional(Type.Array(Type.Unknown(), { description: 'of a directory: the same again' })),
   },
   { title: 'DeploymentFile' },
@@ -42,8 +44,12 @@ export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Pro
   await mapInSlices(files, ({ path, digest: uid, size, contentType }) =>
     directory.add(path, { type: 'file', uid, size, contentType }),
   )
+  const bundles = await listIn<FunctionBundle>(manifest, 'functions')
   const functions = await listIn<FunctionPath>(manifest, 'functionPaths')
-  await mapInSlices(functions, ({ path }) => directory.add(path, { type: 'lambda' }))
+  await mapInSlices(functions, ({ path, bundle }) => {
+    const { memory, maxDuration } = bundles[bundle]!
+    directory.add(path, { type: 'lambda', ...(memory && { memory }), ...(maxDuration && { maxDuration }) })
+  })
   return directory.list()
 }
 

@@ -96,8 +96,9 @@ function isBefore(a: Place, b: Place): boolean {
 }
 
 function lineOf(stored: KeptLine, deploymentId: string, rowId: string): FoundLine {
-  const [date, level, text, requestId, method, host, path, status] = stored
-  return { rowId, deploymentId, date, level, text, requestId, method, host, path, status }
+  const [date, level, text, requestId, method, host, path, status, functionName] = stored
+  const line = { rowId, deploymentId, date, level, text, requestId, method, host, path, status }
+  return functionName === undefined ? line : { ...line, functionName }
 }
 
 function writeCursor({ date, piece, index }: Place): string {

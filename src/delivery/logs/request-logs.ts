@@ -28,6 +28,9 @@ export const RequestLogsQuery = Type.Object({
   statusCode: Type.Optional(Type.String({ maxLength: 10, description: 'such as `404` or `5xx`' })),
   search: Type.Optional(Type.String({ maxLength: MAX_WORD })),
   requestId: Text,
+  functionName: Type.Optional(
+    Type.String({ maxLength: MAX_WORD, description: 'lines of functions whose name has this' }),
+  ),
   environment: Type.Optional(Type.String({ maxLength: 100, description: '`production` or `preview`' })),
   branch: Text,
   source: Type.Optional(Type.String({ maxLength: 100, description: 'ignored: all lines are of functions' })),
@@ -39,6 +42,7 @@ const Row = Type.Object({
   deploymentId: Type.String(),
   environment: Type.String(),
   branch: Type.Optional(Type.String()),
+  functionName: Type.Optional(Type.String({ description: 'missing of lines that no function wrote' })),
   domain: Type.String(),
   requestMethod: Type.String(),
   requestPath: Type.String(),
@@ -81,10 +85,12 @@ export async function listRequestLogs(
   return { rows, hasMoreRows: matching.length > (page + 1) * PAGE }
 }
 
-function acceptedBy({ level, statusCode, search, requestId }: Query) {
+function acceptedBy({ level, statusCode, search, requestId, functionName }: Query) {
   const levels = level === undefined ? undefined : LOG_LEVELS.filter((name) => level.split(',').includes(name))
   const accepts = acceptsOf({ level: levels, statusCode: statusCode?.toLowerCase(), search })
-  return (line: FoundLine) => (requestId === undefined || line.requestId === requestId) && accepts(line)
+  const name = functionName?.toLowerCase()
+  const isOf = ({ functionName: own = '' }: FoundLine) => name === undefined || own.toLowerCase().includes(name)
+  return (line: FoundLine) => (requestId === undefined || line.requestId === requestId) && isOf(line) && accepts(line)
 }
 
 type Shown = { target: string; git_branch: string | null }
@@ -104,10 +110,11 @@ async function shownOf({ db }: Ctx, lines: readonly FoundLine[]): Promise<Map<st
 
 /** Lines are newest first. */
 function rowOf(lines: readonly FoundLine[], { target, git_branch }: Shown): Static<typeof Row> {
-  const { requestId, date, deploymentId, host, method, path } = lines.at(-1)!
+  const { requestId, date, deploymentId, host, method, path, functionName } = lines.at(-1)!
   return {
     ...{ requestId, timestamp: new Date(date).toISOString(), deploymentId, environment: target },
     ...(git_branch !== null && { branch: git_branch }),
+    ...(functionName !== undefined && { functionName }),
     ...{ domain: host, requestMethod: method, requestPath: path, cache: 'MISS' },
     statusCode: Math.max(...lines.map(({ status }) => status)),
     events: [{ source: 'serverless' }],

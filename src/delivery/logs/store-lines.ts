@@ -25,7 +25,7 @@ const AHEAD_MS = 5 * 60_000
 /** Lines of one call to the drains. */
 const DRAINED = 1000
 
-/** A line as it is stored: time, level, text, and id, method, host, path and status of its request. */
+/** A line as it is stored: time, level, text, then id, method, host, path and status of its request, and the function that wrote it. */
 export type KeptLine = [
   date: number,
   level: LogLine['level'],
@@ -35,6 +35,7 @@ export type KeptLine = [
   host: string,
   path: string,
   status: number,
+  functionName?: string,
 ]
 
 /** Stores a report, and queues its lines for drains. A report that came before changes nothing. Lines of unknown deployments are left out. */
@@ -74,8 +75,9 @@ async function backlogsOf({ db }: Deps, ids: readonly string[]): Promise<Map<str
 
 async function storeLines(ctx: OperatorCtx, deployment: Row<'deployment'>, lines: readonly LogLine[]): Promise<void> {
   const { db, now } = ctx
-  const stored = lines.map(({ date, level, text, requestId, method, host, path, status }): KeptLine => {
-    return [Math.min(date, now + AHEAD_MS), level, text, requestId, method, host, path, status]
+  const stored = lines.map(({ date, level, text, requestId, method, host, path, status, functionName }): KeptLine => {
+    const by = functionName === undefined ? ([] as const) : ([functionName] as const)
+    return [Math.min(date, now + AHEAD_MS), level, text, requestId, method, host, path, status, ...by]
   })
   const dates = stored.map(([date]) => date)
   const text = stored.map((line) => `${JSON.stringify(line)}\n`).join('')

@@ -12,8 +12,9 @@ export const { parts: MAX_LOG_LINES, bytes: MAX_LOG_BYTES } = READERS['log repor
 export const LOG_LEVELS = ['info', 'warning', 'error'] as const
 /** Characters of a line. */
 export const MAX_LOG_TEXT = 16 * 1024
+export const MAX_FUNCTION_NAME = 200
 
-/** Facts of a request are empty where it is not known, and `status` is 0 until it has an answer. `text` is empty for a request that wrote nothing. */
+/** Facts of a request are empty where it is not known, and `status` is 0 until it has an answer. `functionName`: which wrote it. `text` is empty for a request that wrote nothing. */
 const LogLine = Type.Object({
   deploymentId: Type.String({ minLength: 1, maxLength: 100 }),
   date: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
@@ -24,6 +25,7 @@ const LogLine = Type.Object({
   host: Type.String({ maxLength: 260 }),
   path: Type.String({ maxLength: 500 }),
   status: Type.Integer({ minimum: 0, maximum: 999 }),
+  functionName: Type.Optional(Type.String({ maxLength: MAX_FUNCTION_NAME })),
 })
 
 /** `server`: a random name of the process. `sequence`: increases with each report. */

@@ -1,10 +1,10 @@
 /** Lines of functions in memory, until they are reported. Pure but for its state. docs/functions.md: Log. */
-import { type LogLine, MAX_LOG_TEXT } from '../../delivery/protocol/log-report.ts'
+import { type LogLine, MAX_FUNCTION_NAME, MAX_LOG_TEXT } from '../../delivery/protocol/log-report.ts'
 
 /** What a line says of the request in which it was written. */
 export type RequestFacts = Pick<LogLine, 'requestId' | 'method' | 'host' | 'path'>
-/** Who writes. */
-export type LineOwner = { deploymentId: string; account: string }
+/** Who writes. `bundle`: the function. */
+export type LineOwner = { deploymentId: string; account: string; bundle?: { name: string } }
 type Mask = (text: string) => string
 type Written = Pick<LogLine, 'level' | 'text' | 'requestId'>
 
@@ -82,7 +82,13 @@ function createKept(bounds: Bounds, now: () => number) {
     }
   }
   return {
-    keep({ deploymentId, account }: LineOwner, level: LogLine['level'], text: string, of: Running, mask?: Mask) {
+    keep(
+      { deploymentId, account, bundle }: LineOwner,
+      level: LogLine['level'],
+      text: string,
+      of: Running,
+      mask?: Mask,
+    ) {
       const at = minuteNow()
       const minute = minutes.getOrInsertComputed(deploymentId, () => ({ deploymentId, account, at, ...NOTHING }))
       if (minute.at !== at) Object.assign(minute, { at, bytes: 0 })
@@ -91,7 +97,7 @@ function createKept(bounds: Bounds, now: () => number) {
       minute.bytes += size
       of.lines++
       // Masking costs more than counting, so a flood is not masked.
-      push({ deploymentId, account, level, text: mask?.(text) ?? text, of })
+      push({ deploymentId, account, ...(bundle && { bundle }), level, text: mask?.(text) ?? text, of })
     },
     take(max: number, bytes: number): Held[] {
       // A warning waits for its place as lines do.
@@ -123,7 +129,8 @@ function createHeld(max: number) {
   }
 }
 
-function lineOf({ deploymentId, date, level, text, of }: Held): LogLine {
+function lineOf({ deploymentId, bundle, date, level, text, of }: Held): LogLine {
   const { requestId, method, host, path, status } = of
-  return { deploymentId, date, level, text, requestId, method, host, path, status }
+  const line = { deploymentId, date, level, text, requestId, method, host, path, status }
+  return bundle === undefined ? line : { ...line, functionName: bundle.name.slice(0, MAX_FUNCTION_NAME).toWellFormed() }
 }

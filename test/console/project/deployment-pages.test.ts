@@ -13,7 +13,8 @@ onBothEngines(
   async (world) => {
     const client = await openSignedInClient(world)
     await seedProject(world, 'web')
-    const functions = Object.entries(nodeFunction('api/hello')).map(([path, text]) => [`.vercel/output/${path}`, text])
+    const both = { ...nodeFunction('api/hello'), ...nodeFunction('api/large', { memory: 1024, maxDuration: 30 }) }
+    const functions = Object.entries(both).map(([path, text]) => [`.vercel/output/${path}`, text])
     const odd = { '.vercel/output/static/a/<b>&c/x.txt': 'x' }
     const { id } = await deploy(world.call, { ...SITE, ...odd, ...Object.fromEntries(functions) })
     const page = (await client.get(`${PATH}/${id}`)).text
@@ -23,7 +24,8 @@ onBothEngines(
     assert.match(top, />a\/<\/a><\/td><td[^>]*>2 files<\/td><td[^>]*>6 bytes</)
     assert.match(top, /index\.html<\/td><td[^>]*>text\/html<\/td><td[^>]*>14 bytes</)
     assert.match(top, /api\/<\/a>/)
-    assert.match((await client.get(`${PATH}/${id}/files?path=api`)).text, /hello<\/td><td[^>]*>Function</)
+    const api = (await client.get(`${PATH}/${id}/files?path=api`)).text
+    assert.match(api, /hello<\/td><td[^>]*>Function<[\s\S]*large<\/td><td[^>]*>Function, 1024 MB, 30 s</)
     const folder = await client.get(`${PATH}/${id}/files?path=a`)
     const next = /href="([^"]*files\?path=a%2F[^"]*)"/.exec(folder.text)![1]!.replaceAll('&amp;', '&')
     assert.match((await client.get(next)).text, /&lt;b&gt;&amp;c<\/a>[\s\S]*x\.txt<\/td>/)

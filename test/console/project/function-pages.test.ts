@@ -26,8 +26,8 @@ onBothEngines(
     const { origin, close } = await openInstance(world)
     const of = { deploymentId: id, date: world.deps.clock.now(), method: 'GET', host: 'web.example', path: '/api/job' }
     const lines = [
-      { ...of, requestId: 'a', status: 200, level: 'info', text: 'said <b>so</b>' },
-      { ...of, requestId: 'b', status: 500, level: 'error', text: 'went wrong' },
+      { ...of, requestId: 'a', status: 200, level: 'info', text: 'said <b>so</b>', functionName: 'api/job' },
+      { ...of, requestId: 'b', status: 500, level: 'error', text: 'went wrong', functionName: 'api/[id]' },
     ]
     const body = JSON.stringify({ server: 'serverserver0001', sequence: 1, lines })
     const headers = { authorization: `Bearer ${SITES_TOKEN}` }
@@ -38,6 +38,15 @@ onBothEngines(
     const errors = await page('?level=error')
     assert.ok(errors.includes('went wrong') && !errors.includes('said'))
     assert.match(await page('?text=nothing'), /No such lines/)
+    for (const query of ['?status=5xx', '?function=API/[', '?status=5xx&function=id&level=error&text=wrong']) {
+      const some = await page(query)
+      assert.ok(some.includes('went wrong') && !some.includes('said'), query)
+    }
+    assert.match(await page('?status=5xx&function=job'), /No such lines/)
+    assert.ok(
+      all.includes('GET /api/job (api/[id])') && !all.includes('(api/job)'),
+      'a name that the path does not say',
+    )
     const report = async (sequence: number, many: readonly object[]) => {
       const said = JSON.stringify({ server: 'serverserver0001', sequence, lines: many })
       assert.equal((await fetch(`${origin}/sites/v1/logs`, { method: 'POST', headers, body: said })).status, 200)

@@ -12,7 +12,8 @@ onBothEngines(
   async (world) => {
     const { call } = world
     const projectId = await seedProject(world, 'web')
-    const functions = Object.entries(nodeFunction('api/hello')).map(([path, text]) => [`.vercel/output/${path}`, text])
+    const both = { ...nodeFunction('api/hello'), ...nodeFunction('api/large', { memory: 1024, maxDuration: 'max' }) }
+    const functions = Object.entries(both).map(([path, text]) => [`.vercel/output/${path}`, text])
     const { id } = await deploy(call, { ...SITE, ...Object.fromEntries(functions) })
     const tree = (await call('GET', `/v6/deployments/${id}/files`)).body
     const [folder, api, page] = tree
@@ -20,7 +21,10 @@ onBothEngines(
       [folder!.type, folder!.name, api!.type, api!.name, page!.type, page!.name, page!.size, page!.contentType],
       ['directory', 'a', 'directory', 'api', 'file', 'index.html', 14, 'text/html; charset=utf-8'],
     )
-    assert.deepEqual(api!.children, [{ type: 'lambda', name: 'hello', mode: 0o100644 }])
+    assert.deepEqual(api!.children, [
+      { type: 'lambda', name: 'hello', mode: 0o100644 },
+      { type: 'lambda', name: 'large', mode: 0o100644, memory: 1024, maxDuration: 1800 },
+    ])
     assert.deepEqual([folder!.mode, page!.mode], [0o040755, 0o100644])
     const read = (from: typeof call, file: string, of = id) => from.try('GET', `/v8/deployments/${of}/files/${file}`)
     const content = (await read(call, page!.uid!)).body

@@ -22,6 +22,20 @@ test('a line has the facts of its request, and its status once that is known', (
   )
 })
 
+test('a line names the function that wrote it, a request that wrote nothing the one that it asked first', () => {
+  const buffer = createLineBuffer()
+  const by = (name: string) => ({ ...of('dpl_a'), bundle: { name } })
+  const end = buffer.begin(by('middleware'), REQUEST)
+  buffer.add(by('api'), said('one'))
+  end(200)
+  buffer.begin(by('x'.repeat(400)), REQUEST)(200)
+  buffer.add(of('dpl_a'), said('of none'))
+  assert.deepEqual(
+    buffer.take(10, 10_000).map(({ functionName }) => functionName),
+    ['api', 'x'.repeat(200), undefined],
+  )
+})
+
 test('a request that wrote nothing is a line without text, an error from 500 on', () => {
   const buffer = createLineBuffer()
   buffer.begin(of('dpl_a'), REQUEST)(200)

@@ -87,7 +87,10 @@ ${sorted.length > MOST && html`<p class="soft small">The first ${MOST} of ${sort
 }
 
 function kindOf(entry: Entry, count: number): string {
-  if (entry.type === 'lambda') return 'Function'
+  if (entry.type === 'lambda') {
+    const { memory, maxDuration } = entry
+    return ['Function', memory && `${memory} MB`, maxDuration && `${maxDuration} s`].filter(Boolean).join(', ')
+  }
   return isFolder(entry) ? countOf(count, 'file') : (entry.contentType?.split(';')[0] ?? 'File')
 }
 
