@@ -15,6 +15,9 @@ export const Settings = Type.Object({
     }),
   ),
   dataCacheDisabled: Type.Optional(Type.Boolean()),
+  functionDefaults: Type.Optional(
+    Type.Object({ maxDuration: Type.Optional(Type.Integer()), memory: Type.Optional(Type.Integer()) }),
+  ),
 })
 
 const Tags = Type.Unsafe<CachePurges['tags']>({

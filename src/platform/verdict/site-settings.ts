@@ -8,7 +8,11 @@ export type SiteSettings = {
   skewProtection?: SkewProtection
   /** The data cache is switched off. */
   dataCacheDisabled?: boolean
+  functionDefaults?: FunctionDefaults
 }
+
+/** For functions that say nothing: seconds, and MB. */
+export type FunctionDefaults = { maxDuration?: number; memory?: number }
 
 /** `maxAge`: in seconds. `boundaryAt`: in milliseconds. `allowedDomains`: host names in lower case, also `*.` and a name. */
 export type SkewProtection = { maxAge: number; boundaryAt?: number; allowedDomains?: string[] }
@@ -21,7 +25,11 @@ type Stored = {
   skewProtectionMaxAge?: number
   skewProtectionBoundaryAt?: number | null
   skewProtectionAllowedDomains?: string[] | null
+  resourceConfig?: { functionDefaultTimeout?: number; functionDefaultMemoryType?: keyof typeof MEMORY_OF }
 }
+
+/** TABLE types of memory → MB. */
+const MEMORY_OF = { standard_legacy: 1024, standard: 2048, performance: 4096, performance_xl: 8192 } as const
 
 /** A longer path matches no request, because a line of the snapshot is short. */
 const MAX_PATH = 256
@@ -44,8 +52,15 @@ export function siteSettingsOf(settingsJson: string, dataCacheDisabled = false):
     ...(optionsPaths.length > 0 && { optionsPaths }),
     ...(stored.skewProtectionMaxAge && { skewProtection: skewProtectionOf(stored.skewProtectionMaxAge, stored) }),
     ...(dataCacheDisabled && { dataCacheDisabled }),
+    ...functionDefaultsOf(stored),
   }
   return Object.keys(settings).length === 0 ? undefined : settings
+}
+
+function functionDefaultsOf({ resourceConfig = {} }: Stored): Pick<SiteSettings, 'functionDefaults'> {
+  const { functionDefaultTimeout: maxDuration, functionDefaultMemoryType: type } = resourceConfig
+  if (maxDuration === undefined && type === undefined) return {}
+  return { functionDefaults: { ...(maxDuration && { maxDuration }), ...(type && { memory: MEMORY_OF[type] }) } }
 }
 
 function skewProtectionOf(maxAge: number, stored: Stored): SkewProtection {

@@ -1,18 +1,28 @@
 /** A function of one deployment. */
 import type { FunctionBundle } from '../../delivery/protocol/routing-manifest.ts'
+import type { FunctionDefaults } from '../../platform/verdict/site-settings.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../sandbox/policy.ts'
 
-/** `account`: whose files they are. `environment`: with whose functions of the project it shares cached data and a network. */
-export type FunctionOwner = { account: string; deploymentId: string; projectId: string; environment: string }
+/**
+ * `account`: whose files they are. `environment`: with whose functions of the project it shares cached data and a network. `defaults`: what the project
+ * says for functions that say nothing.
+ */
+export type FunctionOwner = {
+  account: string
+  deploymentId: string
+  projectId: string
+  environment: string
+  defaults?: FunctionDefaults | undefined
+}
 
 /** `key`: names it among all. `role`: a function that is asked as a middleware has a process of its own for that. */
-export type FunctionSpec = FunctionOwner & {
+export type FunctionSpec = Omit<FunctionOwner, 'defaults'> & {
   key: string
   role: 'function' | 'middleware'
   bundle: FunctionBundle & { files: NonNullable<FunctionBundle['files']> }
 }
 
-/** In MB and seconds, where the function says nothing. */
+/** In MB and seconds, where neither function nor project say anything. */
 const [MEMORY, MAX_DURATION] = [512, 60]
 /** The longest that a request may take, whatever the function says. */
 const LONGEST = 300
@@ -25,9 +35,9 @@ export function specOf(
 ): FunctionSpec | undefined {
   const { files, kind, name } = bundle
   if (kind === 'unsupported' || files === undefined) return undefined
-  const { account, deploymentId, projectId, environment } = owner
+  const { account, deploymentId, projectId, environment, defaults } = owner
   const key = `${deploymentId} ${environment} ${role} ${name}`
-  return { key, role, account, deploymentId, projectId, environment, bundle: { ...bundle, files } }
+  return { key, role, account, deploymentId, projectId, environment, bundle: { ...defaults, ...bundle, files } }
 }
 
 /**

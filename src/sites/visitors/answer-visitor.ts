@@ -116,7 +116,7 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
   const { deploymentId, environment } = staying
   const { projectId } = live
   const purges = parts.data === undefined ? entry.purges : parts.data.note(projectId, entry)
-  const served = { deploymentId, projectId, environment, purges }
+  const served = { deploymentId, projectId, environment, purges, defaults: entry.settings?.functionDefaults }
   const shown = { visit, ...served, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
   await show(parts, { output: staying.output, entry }, shown, exchange)
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 import type { CachePurges } from '../../platform/verdict/cache-purges.ts'
 import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.ts'
+import type { FunctionDefaults } from '../../platform/verdict/site-settings.ts'
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { FUNCTION_ERRORS, type FunctionFailure } from '../functions/faults.ts'
@@ -26,7 +27,7 @@ export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
 /**
  * `environment`: of the deployment. `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password.
- * `purges`: of cached pages. `ask`: the router of the site.
+ * `purges`: of cached pages. `defaults`: of functions. `ask`: the router of the site.
  */
 export type Shown = {
   visit: Visit
@@ -37,6 +38,7 @@ export type Shown = {
   isPreviewUrl: boolean
   isProtected: boolean
   purges?: CachePurges | undefined
+  defaults?: FunctionDefaults | undefined
   ask(question: Question): Promise<Decision>
 }
 
@@ -121,8 +123,9 @@ export function ownerOf({
   deploymentId,
   projectId,
   environment,
-}: Pick<Shown, 'site' | 'deploymentId' | 'projectId' | 'environment'>): FunctionOwner {
-  return { account: site.account, deploymentId, projectId, environment }
+  defaults,
+}: Pick<Shown, 'site' | 'deploymentId' | 'projectId' | 'environment' | 'defaults'>): FunctionOwner {
+  return { account: site.account, deploymentId, projectId, environment, defaults }
 }
 
 async function answerAlone(

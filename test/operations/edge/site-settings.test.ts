@@ -28,7 +28,12 @@ onBothEngines(
         { directoryListing: false, optionsAllowlist: { paths: [{ value: '/a' }] } },
         { protectedSourcemaps: true, optionsPaths: ['/a'] },
       ],
-      [{ protectedSourcemaps: false, optionsAllowlist: null }, undefined],
+      [
+        { protectedSourcemaps: false, optionsAllowlist: null, resourceConfig: { functionDefaultTimeout: 20 } },
+        { functionDefaults: { maxDuration: 20 } },
+      ],
+      [{ resourceConfig: { functionDefaultMemoryType: 'performance' } }, { functionDefaults: { memory: 4096 } }],
+      [{ resourceConfig: { functionDefaultRegions: ['fra1'] } }, undefined],
     ] as const) {
       await world.call('PATCH', '/v9/projects/web', said)
       await settle()
@@ -70,6 +75,7 @@ test('the largest settings that a project can have make no line that is too long
       optionsAllowlist: { paths: Array(5).fill({ value: `/${'ü'.repeat(42)}abc` }) },
       ...{ skewProtectionMaxAge: 2 ** 53 - 1, skewProtectionBoundaryAt: 2 ** 53 - 1 },
       skewProtectionAllowedDomains: Array(50).fill(`*.${'a'.repeat(251)}`),
+      resourceConfig: { functionDefaultTimeout: 2 ** 53 - 1, functionDefaultMemoryType: 'performance_xl' },
     }),
   )!
   assert.deepEqual([all.optionsPaths!.length, all.skewProtection!.allowedDomains!.length], [5, 50])

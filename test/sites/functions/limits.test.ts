@@ -10,6 +10,9 @@ import { startProcess } from '../../../src/sites/functions/function-process.ts'
 import type { FunctionSpec } from '../../../src/sites/functions/function-spec.ts'
 import { createFunctionPace } from '../../../src/sites/functions/pace/function-pace.ts'
 import { describeExit } from '../../../src/sites/functions/processes.ts'
+import { eventually } from '../../support/eventually.ts'
+import { name, project } from '../snapshot/lines.ts'
+import { functionOf, showFunctions } from './function-site.ts'
 
 const MIB = 1024 ** 2
 
@@ -59,4 +62,19 @@ test('the log of a function says how its process ended', () => {
   assert.equal(describeExit({ code: 1, signal: null }), 'The process ended with exit code 1.')
   assert.equal(describeExit({ code: null, signal: 'SIGTERM' }), 'The process ended with signal SIGTERM.')
   assert.match(describeExit({ code: null, signal: 'SIGKILL', ranOutOfMemory: true }), /used more memory/)
+})
+
+test('a function that says no duration and memory has those of its project, within the limits of all', async (t) => {
+  const module = `export default (req, res) => { if (req.url.endsWith('stay')) return; res.json(process.execArgv) }`
+  const own = functionOf('api/own', module, { memory: 256, maxDuration: 2 })
+  const { visit, control, site } = await showFunctions(t, { ...functionOf('api/it', module), ...own })
+  const functionDefaults = { maxDuration: 1, memory: 4096 }
+  control.change([project('p1', { settings: { functionDefaults } }), name('later.example', 'd1')])
+  await eventually(async () => (await site.visit('later.example', '/api/it')).status === 200)
+  const argumentsOf = async (path: string) => (await visit(path)).text
+  assert.match(await argumentsOf('/api/own'), /--max-old-space-size=256"/)
+  await eventually(async () => (await argumentsOf('/api/it')).includes('--max-old-space-size=4096"'))
+  assert.deepEqual([(await visit('/api/it?stay')).status, (await visit('/api/own?stay')).status], [504, 504])
+  const texts = () => control.lines.map(({ text }) => text).join()
+  await eventually(() => /timed out after 1 seconds[\s\S]*timed out after 2 seconds/.test(texts()))
 })
