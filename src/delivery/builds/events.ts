@@ -1,12 +1,15 @@
 /** The log of a build for clients, as flat lines: a list, or a stream that ends with the deployment. docs/building.md: Logs. */
 import type { Static } from 'typebox'
 import type { Ctx, Deps, Input } from '../../context.ts'
+import { openedHost } from '../../model/addresses.ts'
+import { readDeploymentDomains } from '../../model/deployment-summary.ts'
 import { pause, stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { type EventsQuery, listDeploymentEvents } from '../../projects/deployments/logs.ts'
 import { isEnd } from '../../projects/deployments/register.ts'
+import { commandLineVersion } from '../deploys/build-output.ts'
 import { LINE_TYPES } from '../protocol/runner-protocol.ts'
 import { readLog } from './log.ts'
 import type { StoredLine } from './log-chunks.ts'
@@ -62,13 +65,13 @@ export async function listBuildEvents(ctx: Ctx, row: Row<'deployment'>, input: I
 export function followBuildEvents(
   deps: Deps,
   row: Row<'deployment'>,
-  { query }: Input<Query>,
+  { query, agent = '' }: Input<Query>,
 ): AsyncIterable<string> | undefined {
   const isAsked = query.follow !== undefined && query.follow !== '' && query.follow !== '0'
-  return isAsked && query.format === 'lines' && row.source_id !== null ? follow(deps, row.id, query) : undefined
+  return isAsked && query.format === 'lines' && row.source_id !== null ? follow(deps, row.id, query, agent) : undefined
 }
 
-async function* follow(deps: Deps, id: string, { since = 0 }: Query): AsyncGenerator<string> {
+async function* follow(deps: Deps, id: string, { since = 0 }: Query, agent: string): AsyncGenerator<string> {
   for (let next = 0; ; ) {
     const row = await deps.db.read.selectFrom('deployment').selectAll().where('id', '=', id).executeTakeFirst()
     if (row === undefined) return
@@ -80,10 +83,21 @@ async function* follow(deps: Deps, id: string, { since = 0 }: Query): AsyncGener
     }
     if (isEnd(row.ready_state)) {
       yield textOf(endOf(row, await countLines(deps, id))!)
+      const isTold = row.ready_state === 'READY' && (commandLineVersion(agent) ?? 0) >= ENDS_AT_NAMES
+      if (isTold) yield `${JSON.stringify(await namesOf(deps, row))}\n`
       return
     }
     if (!(await pause(LOOK_MS, deps.shutdownSignal))) return
   }
+}
+
+/** From this major version `vercel deploy` ends at the line with the names. Others would print an empty line, and ask again up to 15 s later. */
+const ENDS_AT_NAMES = 56
+
+async function namesOf({ db, config }: Deps, { id, ready_at }: Row<'deployment'>) {
+  const { alias } = await readDeploymentDomains({ db: db.read }, id)
+  const names = { alias: alias.map((name) => openedHost(name, config)), aliasError: null, aliasWarning: null }
+  return { type: 'alias-assigned', deploymentId: id, date: Number(ready_at), ...names }
 }
 
 function textOf(event: BuildEvent): string {

@@ -56,9 +56,14 @@ const SAYS_PREBUILT = 50
 
 /** Returns whether a list contains sources, as far as that is known before the upload. */
 function isSource({ form }: FileList, { isPrebuilt: isSaid, agent = '' }: Sent): boolean {
-  const version = /^(?:vercel|now) (\d{1,4})\./.exec(agent)?.[1]
-  if (form === 'archive') return !isSaid && version !== undefined && Number(version) >= SAYS_PREBUILT
+  if (form === 'archive') return !isSaid && (commandLineVersion(agent) ?? 0) >= SAYS_PREBUILT
   return form === 'source'
+}
+
+/** Returns the major version of the command line that asks; undefined for other clients. */
+export function commandLineVersion(agent: string): number | undefined {
+  const version = /^(?:vercel|now) (\d{1,4})\./.exec(agent)?.[1]
+  return version === undefined ? undefined : Number(version)
 }
 
 async function mustBeUploaded({ deps, account, now }: Ctx, sha1s: readonly string[]): Promise<void> {

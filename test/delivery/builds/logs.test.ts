@@ -16,9 +16,9 @@ const eventsOf = async (world: World, id: string, query = '') =>
   (await world.call('GET', `/v3/deployments/${id}/events${query}`)).body as Line[]
 
 /** Follows the log of a deployment; `lines` grows as they come. */
-async function follow(world: World, origin: string, id: string, query = '') {
+async function follow(world: World, origin: string, id: string, query = '', agent = 'node') {
   const lines: Line[] = []
-  const headers = { authorization: `Bearer ${world.credentials.token}` }
+  const headers = { authorization: `Bearer ${world.credentials.token}`, 'user-agent': agent }
   const path = `/v3/now/deployments/${id}/events?direction=forward&follow=1&format=lines${query}`
   const answer = await fetch(`${origin}${path}`, { headers })
   assert.equal(answer.status, 200)
@@ -32,6 +32,51 @@ async function follow(world: World, origin: string, id: string, query = '') {
   }
   return { lines, ended: read() }
 }
+
+onBothEngines(
+  'the stream of a READY deployment ends with its names for command lines that end at them, and for no others',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world, { target: 'production' })
+    const origin = await world.listen()
+    const NEWEST = 'vercel 64.0.2 node-v24.0.0 linux (x64)'
+    const stream = await follow(world, origin, id, '', NEWEST)
+    const runner = runners.of(await runners.take())
+    for (const content of Object.values(OUTPUT)) await runner.put(content)
+    assert.equal((await runner.succeed()).status, 200)
+    await stream.ended
+    const { alias, ready } = await stateOf(world, id)
+    const [state, names] = stream.lines.slice(-2)
+    assert.equal(state!.text, 'The deployment is READY.')
+    const expected = {
+      type: 'alias-assigned',
+      deploymentId: id,
+      date: ready,
+      alias,
+      aliasError: null,
+      aliasWarning: null,
+    }
+    assert.deepEqual(names, expected)
+    assert.ok(alias.length > 0)
+    for (const agent of ['vercel 50.44.0 node-v22.0.0 linux (x64)', 'node', 'speakeasy-sdk/typescript 1.28.35']) {
+      const other = await follow(world, origin, id, '', agent)
+      await other.ended
+      assert.deepEqual(other.lines, stream.lines.slice(0, -1), agent)
+    }
+    assert.deepEqual(await eventsOf(world, id), stream.lines.slice(0, -1), 'a list has none')
+    const failed = await createSource(world)
+    await runners.of(await runners.take()).fail('BUILD_FAILED', 'no')
+    const late = await follow(world, origin, failed.id, '', NEWEST)
+    await late.ended
+    assert.deepEqual(
+      late.lines.map(({ type }) => type),
+      ['fatal'],
+    )
+    await runners.close()
+  },
+  BUILDS,
+)
 
 onBothEngines(
   'a follower sees lines as they arrive, and the stream ends with the reason of the failure',
