@@ -46,12 +46,13 @@ export function makesDeployment(input: CreateInput): boolean {
 
 /**
  * Reads the files of a deployment before its transaction; undefined if the request has none. Refuses: account_soft_blocked 402,
- * payment_method_missing 402, not_built_here 400 (no files), bad_request 400 (`env`), and as `findPlace` and `buildOutput` do.
+ * payment_method_missing 402, not_built_here 400 (no files), bad_request 400 (`env`, `deploy init`), and as `findPlace` and `buildOutput` do.
  */
 export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput): Promise<BuiltOutput | undefined> {
   const asked = askedBy(input)
   if (asked !== 'promote') await accountInGoodStanding(ctx, undefined, input)
   if (asked !== 'files' && asked !== 'source') return undefined
+  if ('VERCEL_MANUAL_PROVISIONING' in (input.body.build?.env ?? {})) refuse('bad_request', NO_INIT)
   // Check the project first: a client without one must not upload files yet.
   const project = await findPlace(ctx, input)
   if (asked === 'source') refuseWithoutFiles(ctx)
@@ -61,6 +62,9 @@ export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput):
   const { body, query, agent } = input
   return buildOutput(ctx, { files: body.files ?? [], isPrebuilt: isYes(query.prebuilt), agent })
 }
+
+const NO_INIT =
+  'Invalid request: `vercel deploy init` makes a deployment without files, for `vercel deploy continue`. Berth makes deployments of files alone. Build first, and then run `vercel deploy --prebuilt`.'
 
 function refuseWithoutFiles({ deps }: Ctx): never {
   if (deps.config.builds.mode === 'off') refuse('not_built_here')

@@ -1,7 +1,8 @@
 /** Messages for requests to unsupported parts of the hosted platform. docs/clients.md: Filters and fields. */
 const NO_CANCEL = 'PATCH /v12/deployments/{id}/cancel cancels a build (docs/building.md).'
 const NO_FILES = 'POST /v2/files uploads a file, and POST /v13/deployments deploys it (docs/deploying-sites.md).'
-const NO_CONTINUE = 'POST /v13/deployments queues the build at once, so nothing is to be continued (docs/building.md).'
+const NO_CONTINUE =
+  'POST /v13/deployments queues the build at once, so nothing is to be continued (docs/building.md). `vercel deploy --prebuilt` deploys what was built elsewhere.'
 const NO_SALE =
   'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
 const NO_LOGS =

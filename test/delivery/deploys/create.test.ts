@@ -195,6 +195,19 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a deployment without files that a client would continue later is refused with what to do',
+  async (world) => {
+    await seedProject(world, 'web')
+    const asked = await create(world.call, {}, { build: { env: { VERCEL_MANUAL_PROVISIONING: '1' } } }, '?prebuilt=1')
+    assertRefused(asked, 400, 'bad_request')
+    assert.match(asked.body.error.message, /`vercel deploy init`.* run `vercel deploy --prebuilt`\.$/)
+    const continued = await world.call.try('POST', '/deployments/dpl_x/continue', { files: [] })
+    assert.match(continued.body.error.message, /`vercel deploy --prebuilt` deploys what was built elsewhere\.$/)
+  },
+  SUFFIX,
+)
+
+onBothEngines(
   'sources, invalid outputs and invalid archives are refused with messages, and nothing is created',
   async (world) => {
     const { call } = world
