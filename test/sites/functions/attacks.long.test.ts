@@ -75,6 +75,65 @@ for (const { what, script, stopped, control, succeeds } of [...ATTACKS, ...ON_CO
     assert.match(await attack(t, script, control), succeeds, 'the control')
   })
 
+/** TABLE what a function does to its own process → what its visitor gets, and why, as its log says. `bad`: its code. */
+const ON_ITSELF: readonly { what: string; bad: string; status: number; code?: string; says?: RegExp }[] = [
+  {
+    what: 'spins',
+    bad: 'for (;;);',
+    status: 504,
+    code: 'FUNCTION_INVOCATION_TIMEOUT',
+    says: /Task timed out after 2 seconds/,
+  },
+  {
+    what: 'closes its output',
+    bad: "closeSync(1); closeSync(2); console.log('nowhere'); return new Response('closed')",
+    status: 200,
+  },
+  {
+    what: 'sends signals to all that it sees, and to itself',
+    bad: `for (const pid of [1, -1, process.pid]) try { process.kill(pid, 'SIGKILL') } catch {}
+  await new Promise(() => {})`,
+    status: 500,
+    code: 'FUNCTION_INVOCATION_FAILED',
+    says: /The process ended with (?:signal SIGKILL|exit code 137)/,
+  },
+  {
+    what: 'imports native code that is not a module',
+    bad: `process.dlopen({ exports: {} }, process.report.getReport().sharedObjects.find((path) => /libc\\.so/.test(path)))`,
+    status: 500,
+    code: 'FUNCTION_INVOCATION_FAILED',
+    says: /did not self-register/,
+  },
+  {
+    what: 'crashes in native code',
+    bad: 'process.abort()',
+    status: 500,
+    code: 'FUNCTION_INVOCATION_FAILED',
+    says: /The process ended with (?:signal SIGABRT|exit code 134)/,
+  },
+]
+
+for (const { what, bad, status, code, says } of ON_ITSELF)
+  test(`a function that ${what}: its visitor gets ${code ?? 'an answer'}, and it and others answer the next visitors`, {
+    skip,
+    timeout: 300_000,
+  }, async (t) => {
+    const module = `import { closeSync } from 'node:fs'
+export async function GET(request) {
+  if (!request.url.endsWith('bad')) return new Response('good')
+  ${bad}
+}`
+    const contents = { ...functionOf('api/it', module, { maxDuration: 2 }), ...functionOf('api/other', module) }
+    const { visit, control } = await showFunctions(t, contents, { own: sandboxedWith() })
+    assert.equal((await visit('/api/other')).text, 'good')
+    const reply = await visit('/api/it?bad')
+    assert.deepEqual([reply.status, reply.headers['x-vercel-error']], [status, code])
+    assert.equal((await visit('/api/other')).text, 'good')
+    await eventually(async () => (await visit('/api/it')).text === 'good')
+    const texts = () => control.lines.map(({ text }) => text).join('\n')
+    if (says !== undefined) await eventually(() => says.test(texts()))
+  })
+
 test('no function reaches a service of the host, neither by its address nor by an abstract socket', {
   skip,
   timeout: 300_000,
