@@ -50,6 +50,9 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
     'a deployment has one of 512 KiB, which counts with the files of its account: delivery/builds/frozen-variables.ts',
   ),
   deployment_usage: because('a deployment has one for each hour of the last 30 days in which it had visitors'),
+  function_usage: because(
+    'a deployment has one for each of 101 names and each of the last 48 hours, of each sites server',
+  ),
   runtime_log: because('an account has 32 MiB in 4,000 rows, for 3 days: delivery/logs/store-lines.ts'),
   cron_job: because('a deployment has 100, and a project those of its production deployment'),
   cron_run: because('a project has 50: a new one ends the oldest'),

@@ -5,6 +5,7 @@ import type { Deps, OperatorCtx } from './context.ts'
 import { endLostBuilds } from './delivery/builds/expiry.ts'
 import { followProduction } from './delivery/crons/jobs.ts'
 import { purgeCacheSizes } from './delivery/data-cache/sizes.ts'
+import { purgeFunctionUsage } from './delivery/functions/function-usage.ts'
 import { purgeOldLogs } from './delivery/logs/store-lines.ts'
 import { purgeRunners } from './delivery/runners/registry.ts'
 import { collectFiles } from './delivery/uploads/collect.ts'
@@ -59,6 +60,7 @@ export const TIMERS = {
   'old-email-changes': { periodMs: HOUR_MS, sweep: expirySweep('email_change') },
   'old-identity-links': { periodMs: HOUR_MS, sweep: expirySweep('identity_link') },
   'old-usage': { periodMs: HOUR_MS, sweep: purgeOldUsage },
+  'old-function-usage': { periodMs: HOUR_MS, sweep: purgeFunctionUsage },
   'old-logs': { periodMs: HOUR_MS, sweep: purgeOldLogs },
   'old-data-cache-sizes': { periodMs: HOUR_MS, sweep: purgeCacheSizes },
   'old-usage-reports': { periodMs: HOUR_MS, sweep: expirySweep('usage_report') },

@@ -35,7 +35,7 @@ const GROUPS: Record<string, readonly string[]> = {
     'project_key',
   ],
   Deployments: [
-    ...['deployment', 'deployment_meta', 'deployment_usage', 'usage_report', 'build', 'build_log'],
+    ...['deployment', 'deployment_meta', 'deployment_usage', 'function_usage', 'usage_report', 'build', 'build_log'],
     ...['alias', 'alias_request', 'alias_mapping'],
   ],
   Files: ['blob', 'upload', 'output', 'output_blob', 'file_usage'],

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { jsonReader } from '../../platform/schema/json-reader.ts'
 import { READERS } from '../../readers.ts'
+import { MAX_FUNCTION_NAME } from './log-report.ts'
 
 /** The path at the listener for proxies. */
 export const USAGE_PATH = '/sites/v1/usage'
@@ -12,6 +13,9 @@ export const CACHES_PATH = '/sites/v1/data-caches'
 export const RENEWED_MS = 10 * 60_000
 export const HOUR_MS = 3_600_000
 export const { parts: MAX_LINES, bytes: MAX_REPORT_BYTES } = READERS['usage report']
+
+/** Of a report with the most lines of deployments. */
+export const MAX_FUNCTION_LINES = 50
 
 /** Far above the requests of an hour; sums stay exact integers. */
 const Count = Type.Integer({ minimum: 0, maximum: 2 ** 40 })
@@ -25,11 +29,22 @@ const UsageLine = Type.Object({
   bytes: Type.Integer({ minimum: 0, maximum: 2 ** 50 }),
 })
 
+/** What a function did in an hour. `name`: empty for those above 100. `errors`: failures, and statuses from 500 on. `ms`: of all together. */
+const FunctionLine = Type.Object({
+  deploymentId: UsageLine.properties.deploymentId,
+  name: Type.String({ maxLength: MAX_FUNCTION_NAME }),
+  hour: UsageLine.properties.hour,
+  invocations: Count,
+  errors: Count,
+  ms: Count,
+})
+
 /** `server`: a random name of the process. `sequence`: increases with each report. */
 const UsageReport = Type.Object({
   server: Type.String({ pattern: '^[0-9A-Za-z]{16}$' }),
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  usage: Type.Array(UsageLine, { minItems: 1, maxItems: MAX_LINES }),
+  usage: Type.Array(UsageLine, { maxItems: MAX_LINES }),
+  functions: Type.Optional(Type.Array(FunctionLine, { maxItems: MAX_FUNCTION_LINES })),
 })
 
 /** What one environment of a project has in the data cache. 0 entries: it has none any more. */
@@ -49,6 +64,7 @@ const CacheReport = Type.Object({
 })
 
 export type UsageLine = Static<typeof UsageLine>
+export type FunctionLine = Static<typeof FunctionLine>
 export type UsageReport = Static<typeof UsageReport>
 export type CacheSize = Static<typeof CacheSize>
 export type CacheReport = Static<typeof CacheReport>
@@ -60,9 +76,11 @@ export function readUsageReport(text: string): UsageReport | { sentence: string 
   const report = readReport(text)
   if ('sentence' in report) return report
   const lines = new Set(report.usage.map(({ deploymentId, hour }) => `${hour} ${deploymentId}`))
-  return lines.size < report.usage.length
-    ? { sentence: 'The report of usage has an hour of a deployment twice.' }
-    : report
+  if (lines.size < report.usage.length) return { sentence: 'The report of usage has an hour of a deployment twice.' }
+  const { functions = [] } = report
+  if (functions.length + report.usage.length === 0) return { sentence: 'The report of usage has no line.' }
+  const named = new Set(functions.map(({ deploymentId, hour, name }) => `${hour} ${deploymentId} ${name}`))
+  return named.size < functions.length ? { sentence: 'The report of usage has an hour of a function twice.' } : report
 }
 
 const readCaches = jsonReader(CacheReport, 'The report of data caches')

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { leaseRuns, recordResult } from '../../delivery/crons/runs.ts'
 import { storeCacheSizes } from '../../delivery/data-cache/sizes.ts'
+import { storeUsage } from '../../delivery/functions/function-usage.ts'
 import { storeReport } from '../../delivery/logs/store-lines.ts'
 import {
   type CronRun,
@@ -19,7 +20,6 @@ import { runsFunctions } from '../../platform/settings/functions.ts'
 import { closing, json, plain } from '../../platform/verdict/plain-answer.ts'
 import { readShortBody } from '../../platform/verdict/short-body.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
-import { addUsage } from '../../projects/deployments/usage.ts'
 import { purgeByFunction } from '../../projects/projects/cache.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function answerReport(
   request: IncomingMessage,
 ): Promise<EdgeResponse> {
   const of = { what: 'usage', max: MAX_REPORT_BYTES, read: readUsageReport }
-  return take(db, request, of, (report) => db.write((tx) => addUsage(tx, report, clock.now())))
+  return take(db, request, of, (report) => db.write((tx) => storeUsage(tx, report, clock.now())))
 }
 
 /** As `answerReport`, for sizes of data caches. */

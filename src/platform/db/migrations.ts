@@ -62,6 +62,7 @@ import * as dataCacheSwitch from './migrations/0218-data-cache-switch.ts'
 import * as domainChecks from './migrations/0219-domain-checks.ts'
 import * as dataCacheSizes from './migrations/0221-data-cache-sizes.ts'
 import * as skewVariable from './migrations/0222-skew-variable.ts'
+import * as functionUsage from './migrations/0223-function-usage.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -127,4 +128,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0219-domain-checks': domainChecks,
   '0221-data-cache-sizes': dataCacheSizes,
   '0222-skew-variable': skewVariable,
+  '0223-function-usage': functionUsage,
 }

@@ -234,6 +234,8 @@ type CoreTables = {
   shared_env_link: { account_id: string; variable_id: string; project_id: string }
   /** Consumed rate limits per owner, in current windows. `granted`: what the last statement consumed. limiter/. */
   rate_limit: { name: string; owner: string; ends_at: number; used: number; granted: number }
+  /** What a function did in an hour. `name` is empty for those above 100. delivery/functions/function-usage.ts. */
+  function_usage: { deployment_id: string; name: string; hour: number; invocations: number; errors: number; ms: number }
   /** The size of the database on a day, `2026-11-22` in UTC. */
   store_size: { day: string; bytes: number }
   /** A fact about the database itself, or a step of the setup that an operator acknowledged. */

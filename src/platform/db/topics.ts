@@ -65,6 +65,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   deployment_meta: NOT_CACHED,
   frozen_env: NOT_CACHED,
   deployment_usage: NOT_CACHED,
+  function_usage: NOT_CACHED,
   runtime_log: NOT_CACHED,
   cron_job: NOT_CACHED,
   cron_run: NOT_CACHED,

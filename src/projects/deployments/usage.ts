@@ -16,6 +16,7 @@ const RETENTION_MS = 30 * DAY_MS
 const AHEAD_MS = 5 * 60_000
 /** A report may be retried while its hours count. */
 const REPORT_RETENTION_MS = RETENTION_MS + DAY_MS
+const MAX_FUNCTIONS = 100
 /** All retained hours and the current one. */
 export const MAX_HOURS = RETENTION_MS / HOUR_MS + 1
 
@@ -41,6 +42,15 @@ export const DeploymentUsage = Type.Object({
       bytes: Type.Integer({ description: 'of the bodies of the answers' }),
     }),
   ),
+  functions: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'empty for those above 100 of an hour' }),
+      invocations: Type.Integer(),
+      errors: Type.Integer({ description: 'failures, and answers with a status of 500 or more' }),
+      ms: Type.Integer({ description: 'of all invocations together' }),
+    }),
+    { description: 'the 100 that were invoked most in these hours, of the last 48' },
+  ),
 })
 type Hour = Static<typeof DeploymentUsage>['usage'][number]
 
@@ -54,16 +64,39 @@ export async function readDeploymentUsage(
 ): Promise<Static<typeof DeploymentUsage>> {
   const { since = ctx.now - DAY_MS, until = ctx.now + AHEAD_MS + 1 } = query
   if (until <= since) refuse('bad_request', 'Invalid request: `until` should be later than `since`.')
+  // Excludes expired hours that the sweep has not removed yet, so that the list length is bounded.
+  const [from, to] = [Math.max(since, ctx.now - RETENTION_MS), Math.min(until, ctx.now + AHEAD_MS + 1)]
   const rows = await ctx.db
     .selectFrom('deployment_usage')
     .selectAll()
     .where('deployment_id', '=', id)
-    // Excludes expired hours that the sweep has not removed yet, so that the list length is bounded.
-    .where('hour', '>=', Math.max(since, ctx.now - RETENTION_MS))
-    .where('hour', '<', Math.min(until, ctx.now + AHEAD_MS + 1))
+    .where('hour', '>=', from)
+    .where('hour', '<', to)
     .orderBy('hour')
     .execute()
+  const functions = await ctx.db
+    .selectFrom('function_usage')
+    .select(({ fn }) => [
+      'name',
+      fn.sum('invocations').as('invocations'),
+      fn.sum('errors').as('errors'),
+      fn.sum('ms').as('ms'),
+    ])
+    .where('deployment_id', '=', id)
+    .where('hour', '>=', from)
+    .where('hour', '<', to)
+    .groupBy('name')
+    .orderBy('invocations', 'desc')
+    .orderBy('name')
+    .limit(MAX_FUNCTIONS)
+    .execute()
   return {
+    functions: functions.map(({ name, invocations, errors, ms }) => ({
+      name,
+      invocations: Number(invocations),
+      errors: Number(errors),
+      ms: Number(ms),
+    })),
     usage: rows.map(({ hour, requests, bytes, ...row }) => ({
       hour,
       requests,
@@ -146,7 +179,7 @@ async function addRows(db: Queries, rows: readonly Row<'deployment_usage'>[]): P
 /** Deletes usage and log lines of removed deployments. */
 export async function deleteUsage({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
   for (const some of chunks(deploymentIds))
-    for (const table of ['deployment_usage', 'runtime_log'] as const)
+    for (const table of ['deployment_usage', 'function_usage', 'runtime_log'] as const)
       await db.deleteFrom(table).where('deployment_id', 'in', some).execute()
 }
 

@@ -5,6 +5,7 @@ import { ID_HEADER } from '../../launcher/protocol.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSharedSlots, type SharedSlots } from '../../platform/fairness/shared-slots.ts'
 import type { FunctionLog } from '../logs/function-log.ts'
+import type { Usage } from '../usage/reports.ts'
 import { bodyWithin } from '../visitors/send.ts'
 import { FUNCTION_ERRORS, FunctionFailure, named } from './faults.ts'
 import { type FunctionSpec, maxDurationMs } from './function-spec.ts'
@@ -36,6 +37,7 @@ export type FunctionParts = {
   letContinue(raw: IncomingMessage, response: ServerResponse): void
   writeLine(spec: FunctionSpec, line: FunctionLine): void
   begin: FunctionLog['begin']
+  count: Usage['countFunction']
   log: Logger
 }
 
@@ -161,14 +163,19 @@ async function runOn<T>(
   if (gone.aborted) leave()
   let isLate = false
   const limitMs = maxDurationMs(spec)
+  const begun = performance.now()
+  let isError = false
   const timer = setTimeout(() => {
     isLate = true
     ending.abort()
   }, limitMs)
   try {
-    return await use(lease, sent, ending.signal)
+    const done = await use(lease, sent, ending.signal)
+    isError = response.headersSent && response.statusCode >= 500
+    return done
   } catch (error) {
     if (!isLate && gone.aborted) return 'gone'
+    isError = true
     if (!isLate) throw error
     // The process may be busy for ever. Its other requests may end.
     lease.end()
@@ -180,6 +187,8 @@ async function runOn<T>(
   } finally {
     clearTimeout(timer)
     gone.removeEventListener('abort', leave)
+    const { deploymentId, bundle } = spec
+    parts.count({ deploymentId, name: bundle.name, ms: performance.now() - begun, isError })
   }
 }
 

@@ -53,6 +53,7 @@ type Sources = {
   controlPlane: string
   token: string
   letContinue: FunctionParts['letContinue']
+  count: FunctionParts['count']
   log: Logger
 }
 
@@ -103,6 +104,7 @@ export async function openFunctionRuntime(options: FunctionOptions, sources: Sou
     processes,
     writeLine,
     begin: lines.begin,
+    count: sources.count,
     letContinue: sources.letContinue,
     log,
   })

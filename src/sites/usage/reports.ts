@@ -1,13 +1,16 @@
 /** Reports usage every 10 seconds. Retries keep the report's number, so it counts once. docs/deploying-sites.md: Usage. */
 import type { Logger } from 'pino'
-import { MAX_LINES, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
+import { MAX_FUNCTION_LINES, MAX_LINES, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import type { CountedResponse } from './counted-response.ts'
 import { createCounts } from './counts.ts'
+import { createFunctionCounts, type Invoked } from './function-counts.ts'
 import { openSending } from './sending.ts'
 
 export type Usage = {
   /** Counts a response for a deployment when it ends. Call it once per response, before it ends. */
   count(response: CountedResponse, deploymentId: string): void
+  /** Counts an invocation of a function. */
+  countFunction(invoked: Invoked): void
   /** Sends pending counts. Never throws: unsent counts are retried. */
   send(): Promise<void>
   /** Stops counting and sends the rest, for a few seconds at most. */
@@ -23,8 +26,10 @@ const MANY = MAX_KEPT / 2
 /** Starts counting and reporting to the control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
 export function openUsage(origin: string, token: string, log: Logger, periodMs = PERIOD_MS): Usage {
   const counts = createCounts(MAX_KEPT)
+  const invocations = createFunctionCounts(MAX_KEPT)
   const next = () => {
-    const usage = counts.take(MAX_LINES)
+    const [usage, functions] = [counts.take(MAX_LINES), invocations.take(MAX_FUNCTION_LINES)]
+    if (functions.length > 0) return { usage, functions }
     return usage.length === 0 ? undefined : { usage }
   }
   let isFull = false
@@ -61,6 +66,7 @@ export function openUsage(origin: string, token: string, log: Logger, periodMs =
       if (response.destroyed) add.call(response)
       else response.once('close', add)
     },
+    countFunction: invocations.add,
     send,
     async close() {
       clearInterval(timer)

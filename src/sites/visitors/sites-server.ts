@@ -23,7 +23,7 @@ import { openPrerenders } from '../prerender/prerenders.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
 import { openFileSource } from '../snapshot/file-source.ts'
 import { openKnownHosts } from '../snapshot/known-hosts.ts'
-import { openUsage } from '../usage/reports.ts'
+import { openUsage, type Usage } from '../usage/reports.ts'
 import { openAdmission } from './admission.ts'
 import { answerVisitor } from './answer-visitor.ts'
 import { openForwarding } from './forward.ts'
@@ -65,7 +65,8 @@ export async function openSitesServer(
   const usage = openUsage(controlPlane, token, log)
   const askSelf = createInnerRequests((raw, response) => void answerVisitor(parts, raw, response, 'inner'))
   const renew = createRenewals(() => known, askSelf)
-  const running = options && (await openRunning(options, { cache, folder, controlPlane, token, log, renew }))
+  const means = { cache, folder, controlPlane, token, log, renew, count: usage.countFunction }
+  const running = options && (await openRunning(options, means))
   const { functions, prerenders, data } = running ?? {}
   const sandbox = pictureOptions && (await openPictureSandbox(pictureOptions))
   const pictures = await openPictures({ egress, cache, folder, log, askSelf, sandbox })
@@ -108,12 +109,20 @@ function startWorker(): Worker {
   return new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS })
 }
 
-type Means = { cache: ContentCache; folder: string; controlPlane: string; token: string; log: Logger; renew: Renew }
+type Means = {
+  cache: ContentCache
+  folder: string
+  controlPlane: string
+  token: string
+  log: Logger
+  renew: Renew
+  count: Usage['countFunction']
+}
 
 /** Opens what runs functions, and what keeps what they make. */
-async function openRunning(options: FunctionOptions, { cache, folder, controlPlane, token, log, renew }: Means) {
+async function openRunning(options: FunctionOptions, { cache, folder, controlPlane, token, log, renew, count }: Means) {
   const data = await openDataCache({ cache, folder, origin: controlPlane, token, log, renew })
-  const functions = await openFunctionRuntime(options, { cache, data, controlPlane, token, letContinue, log })
+  const functions = await openFunctionRuntime(options, { cache, data, controlPlane, token, letContinue, count, log })
   const prerenders = await openPrerenders({ functions, cache, folder, log })
   return {
     data,

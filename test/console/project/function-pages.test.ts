@@ -65,6 +65,16 @@ onBothEngines(
       Array.from({ length: 20 }, (_, at) => ({ ...long, requestId: 'd', text: `${at}${'x'.repeat(9000)}` })),
     )
     assert.ok((await page()).length < 200 * 1024, 'lines of any length')
+    assert.doesNotMatch(await page(), /Functions in the last 24 hours/)
+    const hour = world.deps.clock.now() - (world.deps.clock.now() % 3_600_000)
+    const counts = [
+      { deploymentId: id, name: 'api/[id]', hour, invocations: 1200, errors: 3, ms: 6000 },
+      { deploymentId: id, name: '', hour, invocations: 1, errors: 0, ms: 2 },
+    ]
+    const used = JSON.stringify({ server: 'serverserver0002', sequence: 1, usage: [], functions: counts })
+    assert.equal((await fetch(`${origin}/sites/v1/usage`, { method: 'POST', headers, body: used })).status, 200)
+    const table = (await page()).replaceAll(/<[^>]*>/g, '|').replaceAll(/\|+/g, '|')
+    assert.match(table, /\|api\/\[id\]\|1,200\|3\|5\|6,000\|Others\|1\|0\|2\|2\|/)
     const project = (await client.get('/console/t/admin/projects/web')).text
     assert.match(project, /Cron jobs[\s\S]*<code>\/api\/job<\/code>[\s\S]*<code>\*\/5 \* \* \* \*<\/code>/)
     await close()

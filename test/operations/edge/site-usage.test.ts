@@ -60,6 +60,48 @@ onBothEngines(
 )
 
 onBothEngines(
+  'invocations of functions add up once, and are read with the usage of their deployment for 48 hours',
+  async (world) => {
+    const web = await seedWebProject(world)
+    const [id, other] = [await web.deploy(), await web.deploy()]
+    const { origin, close } = await openInstance(world)
+    const hour = hourNow(world)
+    const of = (name: string, at: number, counts: object = {}) => ({
+      ...{ deploymentId: id, name, hour: at, invocations: 2, errors: 1, ms: 30 },
+      ...counts,
+    })
+    const functions = [
+      of('api/a', hour),
+      of('api/a', hour - HOUR_MS),
+      of('', hour, { invocations: 9, errors: 0 }),
+      of('old', hour - 49 * HOUR_MS),
+      of('of another', hour, { deploymentId: other }),
+      of('of none', hour, { deploymentId: 'dpl_none' }),
+    ]
+    const report = { server: SERVER, sequence: 1, usage: [], functions }
+    for (let times = 0; times < 2; times++) assert.equal((await send(origin, report)).status, 200)
+    assert.equal((await send(origin, { ...report, sequence: 2, functions: [of('api/a', hour)] })).status, 200)
+    const read = async () => (await world.call('GET', `/v1/deployments/${id}/usage`)).body.functions
+    assert.deepEqual(await read(), [
+      { name: '', invocations: 9, errors: 0, ms: 30 },
+      { name: 'api/a', invocations: 6, errors: 3, ms: 90 },
+    ])
+    for (const wrong of [
+      [of('a', hour), of('a', hour)],
+      [of('x'.repeat(201), hour)],
+      [of('a', 1)],
+      [of('a', hour, { ms: -1 })],
+    ])
+      assert.equal((await send(origin, { ...report, sequence: 3, functions: wrong })).status, 400)
+    world.deps.clock.set(world.deps.clock.now() + 49 * HOUR_MS)
+    assert.equal(await runTimer(world.deps, 'old-function-usage', world.deps.clock.now()), 4)
+    assert.deepEqual(await read(), [])
+    await close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'an invalid report is refused with a message, and changes nothing',
   async (world) => {
     const web = await seedWebProject(world)

@@ -61,6 +61,7 @@ const NO_RESOURCE: Partial<Record<Table, string>> = {
   project_key: 'the key of what is written',
   deployment_meta: 'it goes with its deployment',
   deployment_usage: 'it goes with its deployment',
+  function_usage: 'it goes with its deployment',
   frozen_env: 'it comes and goes with its deployment',
   runtime_log: 'it goes with its deployment',
   cron_job: 'it goes with its project',

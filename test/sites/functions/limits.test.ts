@@ -78,3 +78,27 @@ test('a function that says no duration and memory has those of its project, with
   const texts = () => control.lines.map(({ text }) => text).join()
   await eventually(() => /timed out after 1 seconds[\s\S]*timed out after 2 seconds/.test(texts()))
 })
+
+test('invocations are reported by function: a middleware too, with failures and statuses from 500 on as errors', async (t) => {
+  const module = `export default (req, res) => {
+  if (req.url.endsWith('bad')) throw new Error('bad')
+  res.writeHead(req.url.endsWith('503') ? 503 : 200).end()
+}`
+  const pass = `export default () => new Response(null, { headers: { 'x-middleware-next': '1' } })`
+  const { visit, control, site } = await showFunctions(
+    t,
+    { ...functionOf('api/it', module), ...functionOf('middleware', pass, { useWebApi: true }) },
+    { config: { routes: [{ src: '/api/it', middlewarePath: 'middleware', continue: true }] } },
+  )
+  const statuses = []
+  for (const query of ['', '?503', '?bad']) statuses.push((await visit(`/api/it${query}`)).status)
+  assert.deepEqual(statuses, [200, 503, 500])
+  await site.stop()
+  const sums = new Map<string, number[]>()
+  for (const { name: of, invocations, errors, ms } of control.functions) {
+    const [all = 0, failed = 0] = sums.get(of) ?? []
+    sums.set(of, [all + invocations, failed + errors])
+    assert.ok(Number.isSafeInteger(ms) && ms >= 0)
+  }
+  assert.deepEqual(Object.fromEntries(sums), { middleware: [3, 0], 'api/it': [3, 2] })
+})

@@ -16,7 +16,12 @@ import { FUNCTION_ENVIRONMENT_PATH } from '../../../src/delivery/protocol/functi
 import { LOGS_PATH, type LogLine, readLogReport } from '../../../src/delivery/protocol/log-report.ts'
 import { PURGE_PATH, type PurgeReport, readPurgeReport } from '../../../src/delivery/protocol/purge-channel.ts'
 import { type FactLine, type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
-import { readUsageReport, USAGE_PATH, type UsageLine } from '../../../src/delivery/protocol/usage-report.ts'
+import {
+  type FunctionLine,
+  readUsageReport,
+  USAGE_PATH,
+  type UsageLine,
+} from '../../../src/delivery/protocol/usage-report.ts'
 import { addPurge, type CachePurges } from '../../../src/platform/verdict/cache-purges.ts'
 import type { OutputFacts } from '../../../src/platform/verdict/facts.ts'
 import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
@@ -48,6 +53,7 @@ type ControlPlane = {
   purges: PurgeReport[]
   asked: string[]
   usage: UsageLine[]
+  functions: FunctionLine[]
   lines: LogLine[]
   crons: CronRun[]
   leases: CronLease[]
@@ -76,6 +82,7 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
   let changed = 1
   const asked: string[] = []
   const usage: UsageLine[] = []
+  const functions: FunctionLine[] = []
   const change = (some: FactLine[]) => {
     const last = { ...end, version: `abcdefgh.1.abcdefgh.${++changed}`, lines: some.length }
     changes.push([{ ...head, all: false }, ...some, last].map((line) => `${JSON.stringify(line)}\n`).join(''))
@@ -110,7 +117,10 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
     if (pathname === CRON_RESULT_PATH)
       return void take(request, response, readCronResult, (result) => told.results.push(result))
     if (pathname === USAGE_PATH)
-      return void take(request, response, readUsageReport, (report) => usage.push(...report.usage))
+      return void take(request, response, readUsageReport, (report) => {
+        usage.push(...report.usage)
+        functions.push(...(report.functions ?? []))
+      })
     if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
       return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))
     if (pathname === '/sites/v1/snapshot' && changes.length > 0) return response.end(changes.shift())
@@ -125,7 +135,15 @@ export async function openControlPlane(t: TestContext, offered: Offered = {}): P
     server.close()
     server.closeAllConnections()
   })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, output, usage, change, ...told }
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    output,
+    usage,
+    functions,
+    change,
+    ...told,
+  }
 }
 
 async function take<R extends object>(

@@ -8,7 +8,7 @@ import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
 import type { Deployment } from '../../../projects/deployments/schema.ts'
 import type { DeploymentUsage } from '../../../projects/deployments/usage.ts'
 import { sentenceCase } from '../../controls.ts'
-import { copyable } from '../../fields.ts'
+import { copyable, dataTable } from '../../fields.ts'
 import { canInAccount, deploymentPath } from '../../frame.ts'
 import { bytes } from '../../operator/frame.ts'
 import { duration, relativeTime } from '../../time.ts'
@@ -39,12 +39,33 @@ ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 <p class="line"><a class="btn" href="${to('files')}">${icon('folder')}Output</a><a class="btn" href="${to('export')}" data-turbo="false">${icon('download')}Inspect as JSON</a>${removes && html`<a class="btn bad" href="${to('remove')}">${icon('trash-2')}Remove…</a>`}</p></section>`
 }
 
-/** Describes the requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */
-export async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<string | undefined> {
-  const { usage } = await ctx.callRoute<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
+/** Describes the requests of the last day, if there are any, and lists its functions. Deployments with an upstream are not counted. */
+export async function readUsage(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  id: string,
+): Promise<{ visitors: string | undefined; functions: Html | undefined }> {
+  const { usage, functions } = await ctx.callRoute<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
     account,
     params: { idOrUrl: id },
   })
+  return { visitors: visitorsOf(usage), functions: functions.length === 0 ? undefined : functionTable(functions) }
+}
+
+type Usage = Static<typeof DeploymentUsage>
+
+function functionTable(functions: Usage['functions']): Html {
+  const rows = functions.map(({ name, invocations, errors, ms }) => {
+    const numbers = [invocations, errors, Math.round(ms / Math.max(1, invocations)), ms]
+    const cells = numbers.map((number) => html`<td class="num">${number.toLocaleString('en')}</td>`)
+    return html`<tr><td class="any">${name === '' ? 'Others' : html`<code>${name}</code>`}</td>${cells}</tr>`
+  })
+  const columns = ['Invocations', 'Errors', 'Average ms', 'Total ms']
+  return html`<h2>Functions in the last 24 hours</h2>
+${dataTable('Functions in the last 24 hours', ['Function', ...columns], rows, { numbers: columns })}`
+}
+
+function visitorsOf(usage: Usage['usage']): string | undefined {
   if (usage.length === 0) return undefined
   const sum = (count: (hour: (typeof usage)[number]) => number) => usage.reduce((all, hour) => all + count(hour), 0)
   const [requests, failed] = [sum((hour) => hour.requests), sum(({ statuses }) => statuses['5xx'])]
