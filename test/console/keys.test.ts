@@ -9,7 +9,7 @@ const PLACES: readonly (readonly [path: string, keys: Record<string, string>])[]
   ['/console/t/admin', { Projects: 'p', 'Shared variables': 'v', Activity: 'a', Webhooks: 'w', Tokens: 't' }],
   ['/console/t/team', { Projects: 'p', Apps: 'b', 'Log drains': 'l', Members: 'm', Settings: 's', Integrations: 'i' }],
   ['/console/t/admin/projects/web', { Projects: 'p', Overview: 'o', Deployments: 'e', Variables: 'v', Domains: 'd' }],
-  ['/console/operator', { Overview: 'o', People: 'u', Teams: 'e', Deliveries: 'd', 'Audit log': 'a', Runners: 'r' }],
+  ['/console/operator', { Overview: 'o', Users: 'u', Teams: 'e', Deliveries: 'd', 'Audit log': 'a', Runners: 'r' }],
 ]
 
 onBothEngines('each section has its key, and no key stands for two sections of a page', async (world) => {
