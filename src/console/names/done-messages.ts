@@ -15,6 +15,7 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   'console-pause-project': ({ params }) =>
     `${params.name} is paused. Visitors see a page with 503 until you resume it.`,
   'console-unpause-project': ({ params }) => `${params.name} is online again, and new production deployments go live.`,
+  consoleResumePromotion: 'New production deployments go live automatically again. One that waits stays as it is.',
   consoleCreateVariable: ({ form }) => `${form.key?.trim()} is added. ${LATER}`,
   consoleEditVariable: ({ form }) => `${form.key?.trim() || 'The variable'} is changed. ${LATER}`,
   consoleDeleteVariable: `The variable is deleted. ${LATER}`,
