@@ -130,8 +130,21 @@ export function dataTable(
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
   const shown = headers.filter((header) => header !== false)
   return html`<div class="card"><table class="table fold" aria-label="${caption}"><thead><tr>${shown.map((column) => html`<th scope="col"${column === 'Actions' && html` class="act"`}${numbers.includes(column) && html` class="num"`}>${column}</th>`)}</tr></thead><tbody>
-${rows.map((row) => labelCells(row, shown))}
+${rows.map((row) => labelCells(linkedRow(row), shown))}
 </tbody></table></div>`
+}
+
+/** What a row begins with, such as an avatar, up to the attributes of a link into the console. */
+const FIRST_LINK =
+  /^<tr>(<td[^>]*>(?:<div[^>]*>|<span class="av[^>]*>[^<]*<\/span>|<svg[\s\S]*?<\/svg> )*<a )(?:class="([^"]*)" )?(?=href="\/console)/
+
+/** Makes a row that begins with a link that link as a whole. Its other controls stay above it. docs/console.md: Page layout. */
+function linkedRow({ markup }: Html): Html {
+  return markupOf(
+    markup.replace(FIRST_LINK, (_, before: string, looks = '') => {
+      return `<tr class="hit">${before}class="${`to ${looks}`.trim()}" `
+    }),
+  )
 }
 
 /** Adds the column names to the cells of a row. Text in markup is escaped, so a match is always a cell. */
