@@ -55,8 +55,6 @@ export function groupedCheckboxesField(
   { chosen, error, hint, whole }: Checks & { whole?: string },
 ): Html {
   const on = error === undefined ? chosen : toStringList(error.typed[name])
-  const wrong = error?.field === name
-  const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
   const box = (field: string, value: string, words: string, isOn: boolean) =>
     html`<label class="choice"><input type="checkbox" name="${field}" value="${value}"${isOn && html` checked`}> ${words}</label>`
   const boxes = (choices: readonly Choice[]) =>
@@ -64,13 +62,21 @@ export function groupedCheckboxesField(
   const wholes = whole === undefined ? [] : toStringList(error?.typed[whole])
   const wholeBox = (heading: string, key: string | undefined) =>
     whole !== undefined && key !== undefined && box(whole, key, `All of ${heading}`, wholes.includes(key))
+  const shown = html`${groups.map(([heading, choices, key]) =>
+    heading === ''
+      ? boxes(choices)
+      : html`<fieldset><legend>${heading}</legend>${wholeBox(heading, key)}${boxes(choices)}</fieldset>`,
+  )}`
+  return fieldsetOf(name, legend, shown, { error, hint })
+}
+
+/** Renders a group of boxes with its hint and its error, which marks the first box. Text in markup is escaped, so the match is a box. */
+function fieldsetOf(name: string, legend: string, { markup }: Html, { error, hint }: Omit<Checks, 'chosen'>): Html {
+  const wrong = error?.field === name
+  const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
   return html`<fieldset class="stack tight" id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${groups.map(([heading, choices, key]) =>
-  heading === ''
-    ? boxes(choices)
-    : html`<fieldset><legend>${heading}</legend>${wholeBox(heading, key)}${boxes(choices)}</fieldset>`,
-)}
+${markupOf(wrong ? markup.replace('<input ', '<input aria-invalid="true" ') : markup)}
 ${wrong && fieldErrorNotice(name, legend, error)}
 </fieldset>`
 }
@@ -83,14 +89,11 @@ export function radios(
   { value, error }: Pick<Options, 'value' | 'error'>,
 ): Html {
   const chosen = String(error?.typed[name] ?? value ?? '')
-  const wrong = error?.field === name
-  return html`<fieldset class="stack tight" id="${name}"${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
-${choices.map(
-  ([option, words, hint]) =>
-    html`<label class="choice"><input type="radio" name="${name}" value="${option}" required${option === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
-)}
-${wrong && fieldErrorNotice(name, legend, error)}
-</fieldset>`
+  const shown = choices.map(
+    ([option, words, hint]) =>
+      html`<label class="choice"><input type="radio" name="${name}" value="${option}" required${option === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
+  )
+  return fieldsetOf(name, legend, html`${shown}`, { error })
 }
 
 /** Renders fields side by side where the width allows. */
@@ -127,8 +130,21 @@ export function dataTable(
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
   const shown = headers.filter((header) => header !== false)
   return html`<div class="card"><table class="table fold" aria-label="${caption}"><thead><tr>${shown.map((column) => html`<th scope="col"${column === 'Actions' && html` class="act"`}${numbers.includes(column) && html` class="num"`}>${column}</th>`)}</tr></thead><tbody>
-${rows.map((row) => labelCells(row, shown))}
+${rows.map((row) => labelCells(linkedRow(row), shown))}
 </tbody></table></div>`
+}
+
+/** What a row begins with, such as an avatar, up to the attributes of a link into the console. */
+const FIRST_LINK =
+  /^<tr>(<td[^>]*>(?:<div[^>]*>|<span class="av[^>]*>[^<]*<\/span>|<svg[\s\S]*?<\/svg> )*<a )(?:class="([^"]*)" )?(?=href="\/console)/
+
+/** Makes a row that begins with a link that link as a whole. Its other controls stay above it. docs/console.md: Page layout. */
+function linkedRow({ markup }: Html): Html {
+  return markupOf(
+    markup.replace(FIRST_LINK, (_, before: string, looks = '') => {
+      return `<tr class="hit">${before}class="${`to ${looks}`.trim()}" `
+    }),
+  )
 }
 
 /** Adds the column names to the cells of a row. Text in markup is escaped, so a match is always a cell. */

@@ -158,7 +158,7 @@ function navigation(ctx: UserPageCtx, place: ConsoleLocation | undefined, accoun
     })),
     project:
       account && project !== undefined
-        ? { name: project, path: projectPath(account, project), back: accountPath(account) }
+        ? { name: project, path: projectPath(account, project), account: tabsOf({ account, tab: '' }) }
         : undefined,
     sections: place && { ...tabsOf(place), tab: place.tab },
   })

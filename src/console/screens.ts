@@ -1,6 +1,7 @@
 /** TABLE Console pages. docs/console.md. */
 import type { Screen } from '../platform/pages/screen.ts'
 import { consoleErrorPage } from './error-page.ts'
+import { helpScreens } from './help/pages.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'
 import { installedIntegrationScreens } from './integrations/installation.ts'
@@ -95,6 +96,7 @@ const screens: readonly Screen[] = [
   ...securityScreens,
   ...ownTokenScreens,
   ...searchScreens,
+  ...helpScreens,
   ...operatorScreens,
   ...liveScreens,
 ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { AUDIT_MESSAGES } from '../../src/console/names/audit-messages.ts'
 import { DONE_MESSAGES, doneMessage } from '../../src/console/names/done-messages.ts'
 import { doneCookie, showDone } from '../../src/platform/pages/done.ts'
 import { html } from '../../src/platform/pages/html.ts'
@@ -27,6 +28,24 @@ test('every form of the console has a sentence, or is answered by a page', () =>
   const forms = SCREENS.filter(({ method, calls }) => method === 'POST' && calls !== undefined).map(({ name }) => name)
   const named = [...Object.keys(DONE_MESSAGES), ...ANSWERED]
   assert.deepEqual([...new Set(forms)].toSorted(), named.toSorted())
+})
+
+/** How the activity says that something ended. A user who leaves a team is removed from it by the same route. */
+const ENDS = /\b(?:removed|deleted|revoked|withdrew|uninstalled|unlinked|unassigned|retired|left)\b/g
+
+test('what a form ended is said in the words of the activity and of the buttons', () => {
+  const ends = SCREENS.flatMap(({ name, calls: [route = ''] = [] }) => {
+    const words = DONE_MESSAGES[name] == null ? undefined : AUDIT_MESSAGES[route]?.match(ENDS)
+    return words ? [{ name, words: words.map((word) => word.replace('withdrew', 'withdrawn')) }] : []
+  })
+  assert.ok(ends.length > 20, `${ends.length} forms`)
+  for (const { name, words } of ends) {
+    const said = JSON.stringify(doneMessage(name, { params: { name: 'b' }, form: {}, answer: {} }))
+    assert.ok(
+      words.some((word) => said.includes(word)),
+      `${name}: ${said} and not ${words}`,
+    )
+  }
 })
 
 test('a sentence names what was changed', () => {

@@ -49,6 +49,7 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
 }
 /** TABLE the forms that change one thing by a PATCH, and have no other field to undo. */
 const OF_ONE_FIELD = [
+  `${PROJECT}/automatic-promotion`,
   `${PROJECT}/deployments/:id/cancel`,
   `${PROJECT}/variables/shared/:id`,
   `${SETTINGS}/data-cache`,

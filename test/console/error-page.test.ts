@@ -9,7 +9,7 @@ const TEAM = '/console/t/team'
 /** Where a page that is not there leads on to. */
 function wayOf({ status, text }: PageResponse, about: string): string {
   assert.equal(status, 404, about)
-  assert.match(text, /<h1>There is nothing here<\/h1>/, about)
+  assert.match(text, /<h1>Page not found<\/h1>/, about)
   const [, way] = /<p><a class="btn primary" href="([^"]+)">/.exec(text) ?? assert.fail(about)
   return way!
 }

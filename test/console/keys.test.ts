@@ -9,7 +9,7 @@ const PLACES: readonly (readonly [path: string, keys: Record<string, string>])[]
   ['/console/t/admin', { Projects: 'p', 'Shared variables': 'v', Activity: 'a', Webhooks: 'w', Tokens: 't' }],
   ['/console/t/team', { Projects: 'p', Apps: 'b', 'Log drains': 'l', Members: 'm', Settings: 's', Integrations: 'i' }],
   ['/console/t/admin/projects/web', { Projects: 'p', Overview: 'o', Deployments: 'e', Variables: 'v', Domains: 'd' }],
-  ['/console/operator', { Overview: 'o', People: 'u', Teams: 'e', Deliveries: 'd', 'Audit log': 'a', Runners: 'r' }],
+  ['/console/operator', { Overview: 'o', Users: 'u', Teams: 'e', Deliveries: 'd', 'Audit log': 'a', Runners: 'r' }],
 ]
 
 onBothEngines('each section has its key, and no key stands for two sections of a page', async (world) => {
@@ -25,3 +25,21 @@ onBothEngines('each section has its key, and no key stands for two sections of a
     assert.match(text, /<script type="module" src="\/assets\/keys-\w+\.js"/)
   }
 })
+
+onBothEngines(
+  'a page of a project has the sections of its account for the palette, and other pages have none',
+  async (world) => {
+    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+    const guest = await world.user('guest')
+    await world.join(guest, 'VIEWER')
+    const client = await openSignedInClient(world, guest.id, 'guest')
+    const listed = async (path: string) => {
+      const [, list] = /<ul hidden data-account>(.*?)<\/ul>/.exec((await client.get(path)).text) ?? []
+      return list && [...list.matchAll(/<a href="([^"]+)">/g)].map(([, to]) => to!)
+    }
+    const found = (await listed('/console/t/team/projects/web')) ?? []
+    assert.ok(found.includes('/console/t/team/webhooks') && found.length > 5, `${found}`)
+    for (const to of found) assert.equal((await client.get(to)).status, 200, to)
+    assert.equal(await listed('/console/t/team'), undefined)
+  },
+)

@@ -53,6 +53,12 @@ test('Enter waits for the answer of the server, and a long branch or hash stays 
     await page.keyboard.press('Enter')
     answer()
     await page.waitForURL(`${origin}${ACCOUNT}/projects/shared-web`)
+    // A section of the account, from within a project.
+    await page.keyboard.press('/')
+    await page.keyboard.type('webhooks')
+    await page.getByRole('option', { name: 'Webhooks' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${origin}${ACCOUNT}/webhooks`)
     await page.goto(`${origin}${ACCOUNT}/projects/shared-web/deployments/${deployment}`)
     assert.deepEqual(await page.evaluate(OUTSIDE), [])
     assert.deepEqual(complaints, [])

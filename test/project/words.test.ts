@@ -37,7 +37,6 @@ const EXCEPTIONS: [phrase: RegExp, files: RegExp, why: string][] = [
     'SQL that two versions share in a rolling upgrade: until 2.0',
   ],
   [/\.fault\b/, /^src\/platform\/pages\/assets\/face\.css$/, 'CSS classes'],
-  [/<dt>People<\/dt>|Search people by|Operator › People/, /^src\/console\//, 'the label of the page Operator › People'],
   [
     /such as nobody|nobody:x:65534|the user nobody/,
     /^(src\/(platform\/settings|sandbox)|test\/(sandbox|release))\//,
@@ -51,7 +50,7 @@ const EXCEPTIONS: [phrase: RegExp, files: RegExp, why: string][] = [
   [/\/console\/operator\/people\//, /^test\//, 'a path of the console'],
   [/standby_names = 'nobody'/, /^test\/platform\/db\/synchronous\.long\.test\.ts$/, 'the name of a standby'],
   [/told(\.| )\$\{|told \d'/, /^test\/platform\/mail\/mail\.test\.ts$/, 'an address, and subjects of letters'],
-  [/\/people\b|'person admin'/, /^test\/console\//, 'paths of Operator › People, and the name of a kind'],
+  [/\/people\b|'person admin'/, /^test\/console\//, 'paths of Operator › Users, and the name of a kind'],
   [/'person [\w-]+/, /^test\/projects\/search\/search\.test\.ts$/, 'the name of a kind on the wire'],
   [/'worry: /, /^test\/operations\/backup\/verify\.test\.ts$/, 'a level on the wire'],
   [

@@ -2,7 +2,7 @@
 
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 128
-export const PASSWORD_RULE = `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters. Any characters, spaces too; several words are a good password.`
+export const PASSWORD_RULE = `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters. Spaces are fine. A few random words make a good password.`
 
 /** Normalizes a password, because keyboards compose characters differently (RFC 8265 uses NFC; NIST 800-63B NFKC). */
 export function canonicalPassword(typed: string): string {

@@ -68,11 +68,11 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
 ${filterForm(
   LIST,
   [account, actor, type, from, to].some(Boolean),
-  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="Team or user ID" list="named"` })}</div>
-<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="Actor ID" list="named"` })}</div>
+  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="Username, email or team" list="named"` })}</div>
+<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="Username, email or ID" list="named"` })}</div>
 <div>${select('type', 'What', auditChoices(type), { value: type ?? '' })}</div>
 ${periodFields(query)}
-<datalist id="named">${[...subjects].filter(([, { kind }]) => kind === 'person' || kind === 'team').map(([id, { name }]) => html`<option value="${id}">${name}</option>`)}</datalist>`,
+<datalist id="named">${[...subjects].filter(([, { kind }]) => kind === 'person' || kind === 'team').map(([, { name }]) => html`<option value="${name}"></option>`)}</datalist>`,
 )}
 ${dataTable(
   'Audit log',

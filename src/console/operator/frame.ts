@@ -8,7 +8,7 @@ import type { Section, Tabs } from '../shell/side.ts'
 const SECTIONS = [
   ['', 'Overview', 'house'],
   ['attention', 'Needs attention', 'bell'],
-  ['people', 'People', 'user', 'Accounts'],
+  ['people', 'Users', 'user', 'Accounts'],
   ['teams', 'Teams', 'users', 'Accounts'],
   ['tokens', 'Tokens', 'fingerprint', 'Accounts'],
   ['integrations', 'Integrations', 'blocks', 'Accounts'],

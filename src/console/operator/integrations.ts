@@ -7,6 +7,7 @@ import { action, formErrorNotice } from '../action.ts'
 import { confirmedButton, heading, paginationLinks } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
+import { findTargetsById, targetLink } from '../names/audit-targets.ts'
 import { relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
@@ -41,6 +42,11 @@ async function showIntegrations(
   const { integrations, pagination } = await ctx.callRoute<Static<typeof IntegrationList>>('operatorListIntegrations', {
     query: { limit: ROWS, until: query.until },
   })
+  const teams = await findTargetsById(
+    ctx,
+    integrations.map(({ teamId }) => teamId),
+  )
+  const teamLink = (id: string) => targetLink(id, teams, () => operatorPath('teams', id))
   return operatorPage(ctx, 'integrations', {
     title: 'Integrations',
     body: html`${heading('Integrations')}
@@ -51,7 +57,7 @@ ${dataTable(
   integrations.map(
     (
       integration,
-    ) => html`<tr><td>${integration.name}<br><code class="small">${integration.slug}</code></td><td><a href="${operatorPath('teams', integration.teamId)}"><code class="small">${integration.teamId}</code></a></td>
+    ) => html`<tr><td>${integration.name}<br><code class="small">${integration.slug}</code></td><td>${teamLink(integration.teamId)}</td>
 <td>${integration.scopes.length === 0 ? 'None' : integration.scopes.join(', ')}</td><td>${relativeTime(integration.updatedAt, ctx.now)}</td>
 <td class="act">${confirmedButton(ctx, `${operatorPath('integrations', integration.id)}/delete`, 'Remove', { label: `Remove: ${integration.name}`, look: 'small', asks: `Remove ${integration.name}? All its installations end, with their tokens and webhooks.` })}</td></tr>`,
   ),

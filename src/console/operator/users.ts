@@ -128,11 +128,11 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
     query: { limit: ROWS, search: search || undefined, until },
   })
   return operatorPage(ctx, 'people', {
-    title: 'People',
-    body: html`${heading('People', html`<a class="btn primary" href="${LIST}/invite">Invite user</a>`)}
-${searchForm(LIST, 'Search people by name or email', 'Name or email', search)}
+    title: 'Users',
+    body: html`${heading('Users', html`<a class="btn primary" href="${LIST}/invite">Invite user</a>`)}
+${searchForm(LIST, 'Search users by name or email', 'Name or email', search)}
 ${dataTable(
-  'People',
+  'Users',
   ['Username', 'Email', 'State', 'Two-factor', 'Plan', 'Last seen', 'Created'],
   users.map(
     (

@@ -76,20 +76,26 @@ type Line = Static<typeof BuildEvents>[number]
 /** The newest lines of a log, and its card. */
 export type BuildLog = { lines: readonly Line[]; card: Html }
 
-/** Renders why a build failed: its last lines, with a link to the line that says it. Undefined for a deployment that did not fail. */
+/** Renders why a build failed: its last lines, with a link to the line that says it, or to the page of the outside build. Undefined for a deployment that did not fail. */
 export function failureNotice(
-  { readyState, errorCode, errorMessage, target }: Deployment,
+  { readyState, errorCode, errorMessage, target, meta }: Deployment,
   lines: readonly Line[],
 ): Html | undefined {
   if (readyState !== 'ERROR') return undefined
   const fatal = lines.findLast(({ type }) => type === 'fatal') ?? lines.at(-1)
   const command = lines.findLast(({ type }) => type === 'command')
+  const elsewhere = lines.length === 0 ? Object.values(meta).find(isUrl) : undefined
   const last = lines.filter(({ type }) => type !== 'fatal').slice(-LAST_LINES)
   return html`<section class="note bad failure" aria-labelledby="why">${glyph('bad')}<div class="grow stack tight"><h2 id="why">Build failed</h2>
 <p>${errorMessage ? withoutStyles(errorMessage) : 'The build system reported no reason.'}</p>
 ${command && html`<p>Last step: <code class="any">${withoutStyles(command.text)}</code></p>`}
 ${last.length > 0 && html`<div class="code"><pre>${last.map(({ text }) => `${excerptOf(text)}\n`).join('')}</pre>${copyButton('last lines')}</div>`}
-<div class="line">${fatal && html`<a class="btn small" href="#L${lineNumber(fatal)}" data-turbo="false">${icon('arrow-right')}Go to line ${lineNumber(fatal)}</a>`}<span class="small soft">${errorCode && `${errorCode} · `}${target === 'production' ? 'What was live stays live.' : 'Production is not affected.'}</span></div></div></section>`
+<div class="line">${fatal && html`<a class="btn small" href="#L${lineNumber(fatal)}" data-turbo="false">${icon('arrow-right')}Go to line ${lineNumber(fatal)}</a>`}${elsewhere && html`<a class="btn small" href="${elsewhere}" rel="noreferrer">Open ${new URL(elsewhere).host}${icon('arrow-up-right')}</a>`}<span class="small soft">${errorCode && `${errorCode} · `}${target === 'production' ? 'What was live stays live.' : 'Production is not affected.'}</span></div></div></section>`
+}
+
+/** Returns whether a text of the meta is a URL, as of the log of an outside build. */
+export function isUrl(text: string): boolean {
+  return /^https?:\/\/\S+$/.test(text) && URL.canParse(text)
 }
 
 /** A box that scrolls would hide the last line, which matters most, so a long line is cut. The log has all of it. */

@@ -14,7 +14,15 @@ import { type Choice, dataTable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
-import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, readBuildTimes } from './build-log.ts'
+import {
+  buildActions,
+  failureNotice,
+  isRunning,
+  isUrl,
+  RELOAD_SECONDS,
+  readBuildLog,
+  readBuildTimes,
+} from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { aliasesCard } from './deployment/aliases.ts'
 import { detailsCard, readUsage, siteAddress } from './deployment/details.ts'
@@ -177,10 +185,8 @@ ${
   })
 }
 
-/** A URL, as of the log of an outside build, is a link. */
 function metaValue(value: string): Html | string {
-  const isUrl = /^https?:\/\/\S+$/.test(value) && URL.canParse(value)
-  return isUrl ? html`<a href="${value}" rel="noreferrer">${value}</a>` : value
+  return isUrl(value) ? html`<a href="${value}" rel="noreferrer">${value}</a>` : value
 }
 
 /** Promotion actions. A paused project serves no other deployment. */

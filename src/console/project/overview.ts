@@ -14,7 +14,7 @@ import {
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
-import { actionMenu } from '../controls.ts'
+import { actionMenu, button } from '../controls.ts'
 import { copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { canInAccount, deploymentPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
@@ -48,6 +48,15 @@ export const projectScreens: readonly Screen[] = [
     name: 'showProject',
     calls: SHOWN,
     run: (ctx, input) => showProject(ctx, input),
+  }),
+  action({
+    path: `${PROJECT}/automatic-promotion`,
+    name: 'consoleResumePromotion',
+    calls: 'updateProject',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ params: { idOrName: params.name! }, body: { autoAssignCustomDomains: true } }),
+    next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!),
+    renderErrors: showProject,
   }),
   ...(['pause', 'unpause'] as const).map((verb) =>
     action({
@@ -114,7 +123,7 @@ async function whatNeedsAttention(
     ...failedOf(newest).map(
       (deployment): Problem => ['bad', 'failed', failedSentence(account, project.name, deployment)],
     ),
-    isHeld && !project.paused && ['warn', 'waiting', held(account, project, ctx.now, staged ? last : undefined)],
+    isHeld && !project.paused && ['warn', 'waiting', held(ctx, account, project, staged ? last : undefined)],
     staged &&
       !project.paused &&
       !isHeld && [
@@ -143,14 +152,15 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
   return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
 }
 
-function held(account: OwnAccount, project: Project, now: number, waiting: LatestDeployment | undefined): Html {
+function held(ctx: ConsoleCtx, account: OwnAccount, project: Project, waiting: LatestDeployment | undefined): Html {
   const { name, lastAliasRequest, targets, latestDeployments } = project
   const { toDeploymentId, fromDeploymentId, requestedAt } = lastAliasRequest!
   const to = [targets.production, ...latestDeployments].find((deployment) => deployment?.id === toDeploymentId)
-  const from = canMove(account, project) && latestDeployments.find(({ id }) => id === fromDeploymentId)
-  return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
+  const moves = canMove(account, project)
+  const from = moves && latestDeployments.find(({ id }) => id === fromDeploymentId)
+  return html`Rolled back ${relativeTime(requestedAt, ctx.now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
     waiting && html` <a href="${deploymentPath(account, name, waiting.id)}">${latestTitle(waiting)}</a> is waiting.`
-  }${from && html` <a href="${deploymentPath(account, name, from.id, 'promote')}">Undo the rollback…</a>`}`
+  }${from && html` <a href="${deploymentPath(account, name, from.id, 'promote')}">Undo the rollback…</a>`}${moves && button(ctx, projectPath(account, name, 'automatic-promotion'), 'Resume automatic promotion')}`
 }
 
 async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {

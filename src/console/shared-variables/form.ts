@@ -19,6 +19,8 @@ import { type Choice, normalizeLineEnds, select, textAreaField } from '../fields
 import type { FormError } from '../form-error.ts'
 import { accountPage, findAccountOfPath } from '../frame.ts'
 import {
+  addButtons,
+  afterAdding,
   canChangeVariable,
   canReadVariable,
   environmentsField,
@@ -34,6 +36,7 @@ const ONE = `${SHARED_PATH}/:id`
 const Text = Type.Optional(Type.String())
 const Strings = Type.Optional(Type.Array(Type.String()))
 const Shared = Type.Object({ key: Text, value: Text, target: Strings, type: Text, comment: Text, projectIds: Strings })
+const NewShared = Type.Object({ ...Shared.properties, after: Text })
 const EDIT_CALLS = ['listSharedEnvVariable', 'getProjects']
 const PROJECTS_HINT = 'The projects that changed last. Link others from their Variables page.'
 
@@ -52,7 +55,7 @@ export const sharedVariableFormScreens: readonly Screen[] = [
   action({
     path: `${SHARED_PATH}/new`,
     name: 'consoleCreateSharedVariable',
-    form: Shared,
+    form: NewShared,
     bodyLimit: VARIABLE_FORM_BYTES,
     calls: 'createSharedEnvVariable',
     renderCalls: ['getProjects'],
@@ -65,7 +68,7 @@ export const sharedVariableFormScreens: readonly Screen[] = [
         projectId: projectIds,
       },
     }),
-    next: toList,
+    next: (_, { params, form }) => afterAdding(sharedPath({ slug: params.slug! }), form),
     renderErrors: showNew,
   }),
   consoleScreen({
@@ -121,7 +124,7 @@ ${formErrorNotice(error)}
 ${csrfFields(ctx)}
 ${sharedFields(undefined, writableChoices(account, []), error)}
 ${projectBoxes(projects, [], error, PROJECTS_HINT)}
-<p class="line"><button class="btn primary">Add shared variable</button><a class="btn" href="${sharedPath(account)}">Cancel</a></p>
+${addButtons('Add shared variable', sharedPath(account))}
 </form>`,
   })
 }

@@ -42,8 +42,8 @@ export type Side = {
   /** What the head says of the place. `slug`: of the account that a search looks in. */
   here: { name: string; slug: string | undefined; personal: boolean }
   accounts: readonly AccountLink[]
-  /** The project that one is in, and the way back to its account. */
-  project: { name: string; path: string; back: string } | undefined
+  /** The project that one is in, and its account: the way back, and what the palette finds there. */
+  project: { name: string; path: string; account: Tabs } | undefined
   sections: (Tabs & { tab: string }) | undefined
 }
 
@@ -57,6 +57,7 @@ ${accounts.map(({ called, name, path, current }) => html`<a href="${path}"${curr
 <form class="find only-wide" action="/console/search" role="search" aria-label="Search">${icon('search')}<input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd>${here.slug !== undefined && html`<input type="hidden" name="in" value="${here.slug}">`}</form>
 <a class="btn quiet square only-narrow" href="/console/search${here.slug !== undefined && `?in=${encodeURIComponent(here.slug)}`}" aria-label="Search">${icon('search')}</a>
 ${sections && navigation(sections, project)}
+${project && accountSections(project.account)}
 <div class="side-foot">${ctx.user.isOperator && html`<a href="/console/operator">${icon('ship-wheel')}Operator</a>`}
 ${userMenu(ctx)}</div>
 </header>`
@@ -66,7 +67,7 @@ function navigation({ name, table, to, tab }: NonNullable<Side['sections']>, pro
   const groups = [...Map.groupBy(table, ([, , , group]) => group)]
   return html`<nav class="tabs" aria-label="${name}">${
     project &&
-    html`<ul class="only-wide"><li class="back"><a href="${project.back}" data-go="${PROJECTS_KEY}">${icon('arrow-left')}Projects</a></li></ul>
+    html`<ul class="only-wide"><li class="back"><a href="${project.account.to('')}" data-go="${PROJECTS_KEY}">${icon('arrow-left')}Projects</a></li></ul>
 <p class="here">${tile(project.name)}<a class="cut" href="${project.path}">${project.name}</a></p>`
   }${groups.map(([group, sections]) => {
     const id = group && `group-${group.toLowerCase()}`
@@ -75,6 +76,12 @@ function navigation({ name, table, to, tab }: NonNullable<Side['sections']>, pro
         html`<li><a href="${to(end)}"${goKey(end, words)}${end === tab && html` aria-current="page"`}>${icon(name)}${words}</a></li>`,
     )}</ul>`
   })}</nav>`
+}
+
+/** For the palette: a page of a project shows no other way to them. */
+function accountSections({ table, to }: Tabs): Html {
+  const others = table.filter(([end]) => end !== '')
+  return html`<ul hidden data-account>${others.map(([end, words]) => html`<li><a href="${to(end)}">${words}</a></li>`)}</ul>`
 }
 
 function goKey(end: string, words: string): Html | undefined {

@@ -154,7 +154,7 @@ ${field('username', 'Username', { value: row.slug, required: true, error, hint: 
 </form>
 <section class="card in stack">${cardTitle('Email', 'You sign in with it, and Berth sends email to it.')}
 <p>${row.email ?? 'None'}</p>
-${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? error : undefined)}
+${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › Users.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? error : undefined)}
 </section>
 <form class="card in stack form" method="post" action="${PROFILE}/theme" data-turbo="false">
 ${cardTitle('Appearance', 'Of this browser.')}

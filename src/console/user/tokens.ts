@@ -17,6 +17,7 @@ import { button, heading, oneTimeSecret, paginationLinks, shellCommand } from '.
 import { type Choice, dataTable, fieldRow, radios, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, findAccountOfPath, personPage, personPath } from '../frame.ts'
+import { readProjectLinks } from '../names/projects.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 
@@ -129,7 +130,7 @@ async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
     title: 'Tokens',
     body: html`<div class="head"><h1>Tokens</h1><a class="btn primary" href="${LIST}/new">New token</a></div>
 ${formErrorNotice(error)}
-${tokens.length === 0 ? nothing() : table(ctx, tokens, await accountsOf(ctx))}
+${tokens.length === 0 ? nothing() : await table(ctx, tokens, await accountsOf(ctx))}
 ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
   })
 }
@@ -146,7 +147,7 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
     title: 'Tokens',
     body: html`${heading('Your tokens', html`<a class="btn primary" href="${LIST}/new?account=${account.id}">New token</a>`)}
 <p class="soft">Your tokens with access to <strong>${account.slug}</strong>. Only you can see them. <a href="${LIST}">All your tokens</a></p>
-${here.length === 0 ? nothing(pagination.next !== null) : table(ctx, here, [account])}
+${here.length === 0 ? nothing(pagination.next !== null) : await table(ctx, here, [account])}
 ${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
   })
 }
@@ -157,7 +158,9 @@ function nothing(hasOlder = false): Html {
   return html`<div class="card empty"><h2>No tokens yet</h2><p>Tokens give programs your access: the command line, CI pipelines, Terraform.</p></div>`
 }
 
-function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Html {
+async function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Promise<Html> {
+  const ids = tokens.flatMap(({ projectIds = [] }) => projectIds)
+  const projects = await readProjectLinks(ctx, accounts, ids)
   const called = (id: string) => accounts.find((account) => account.id === id)?.slug ?? id
   return dataTable(
     'Tokens',
@@ -166,7 +169,7 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
       (
         token,
       ) => html`<tr><td>${token.name || token.id}<br><span class="soft small">created ${relativeTime(token.createdAt, ctx.now)}</span></td>
-<td>${token.teamId === undefined ? 'All your accounts' : called(token.teamId)}${token.projectIds && html`<br>${token.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
+<td>${token.teamId === undefined ? 'All your accounts' : called(token.teamId)}${token.projectIds && html`<br>${projects(token.projectIds)}`}</td>
 <td>${token.granted === undefined ? 'Full access' : token.granted.map((scope) => html`<span class="badge">${scope}</span> `)}</td>
 <td>${lastUsedLabel(token.lastUsedAt ?? null, token.createdAt, ctx.now)}</td>
 <td>${token.expiresAt === undefined ? 'never' : relativeTime(token.expiresAt, ctx.now)}</td>

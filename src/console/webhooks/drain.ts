@@ -10,6 +10,7 @@ import { button, confirmedButton, dangerCard, paginationLinks } from '../control
 import { copyable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
+import { readProjectLinks } from '../names/projects.ts'
 import { relativeTime } from '../time.ts'
 import { deliveryTable, sendButton, statusForm } from './deliveries.ts'
 import { drainPath, drainState } from './drains.ts'
@@ -91,7 +92,7 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
     within: [],
     body: html`<div class="head"><h1>${drain.name}</h1></div>
 ${formErrorNotice(error)}
-${factsOf(ctx, account, drain)}
+${await factsOf(ctx, account, drain)}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, { actOf: writes ? send : undefined, isNarrowed: [query.status, query.until].some(Boolean) })}
@@ -100,10 +101,11 @@ ${writes && dangerCard('Remove log drain', 'It receives no more log lines. Pendi
   })
 }
 
-function factsOf(ctx: ConsoleCtx, account: OwnAccount, drain: Drain): Html {
+async function factsOf(ctx: ConsoleCtx, account: OwnAccount, drain: Drain): Promise<Html> {
   const path = drainPath(account, drain.id)
   const { log, deployment } = drain.filterV2.filter
   const headers = Object.keys(drain.delivery.headers)
+  const projects = await readProjectLinks(ctx, [account], drain.projectIds)
   return html`<section class="card in stack"><h2>Endpoint</h2><dl class="facts">
 <dt>URL</dt><dd>${drain.delivery.endpoint}</dd>
 <dt>State</dt><dd>${drainState(drain)}</dd>
@@ -111,7 +113,7 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, drain: Drain): Html {
 <dt>Headers</dt><dd>${headers.length === 0 ? 'No custom headers' : headers.map((name) => html`<code>${name}</code> `)}</dd>
 <dt>Sources</dt><dd>${log === undefined ? 'All' : log.sources.map((name) => html`<span class="badge">${name}</span> `)}</dd>
 <dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="badge">${name}</span> `)}</dd>
-<dt>Projects</dt><dd>${drain.projectIds === undefined ? 'All' : drain.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+<dt>Projects</dt><dd>${drain.projectIds === undefined ? 'All' : projects(drain.projectIds)}</dd>
 <dt>Created</dt><dd>${relativeTime(drain.createdAt, ctx.now)}</dd>
 <dt>ID</dt><dd>${copyable(drain.id, 'id')}</dd>
 </dl>

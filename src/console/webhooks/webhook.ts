@@ -24,6 +24,7 @@ import { button, cardTitle, confirmedButton, countOf, dangerCard, paginationLink
 import { copyable, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPage, accountPath, canInAccount, findAccountOfPath } from '../frame.ts'
+import { readProjectLinks } from '../names/projects.ts'
 import { relativeTime } from '../time.ts'
 import { canManageWebhook, deliveryTable, endpointOf, prettyJson, sendButton, statusForm } from './deliveries.ts'
 import { webhookPath } from './webhook-form.ts'
@@ -134,7 +135,7 @@ async function showWebhook(
     within: [],
     body: html`<div class="head"><h1>${title}</h1>${webhook && writes && webhook.heldAt === undefined && html`<a class="btn" href="${path}/edit">Edit</a>`}${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(error)}
-${webhook && factsOf(ctx, account, webhook, whyFailing(webhook, deliveries))}
+${webhook && (await factsOf(ctx, account, webhook, whyFailing(webhook, deliveries)))}
 <h2>Deliveries</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), actOf: writes ? send : undefined, isNarrowed })}
@@ -165,14 +166,15 @@ function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]):
   return html`${last && html`. Last response: ${last.statusCode ?? last.error}`}${waiting > 0 && html`. ${countOf(waiting, 'event')} queued`}`
 }
 
-function factsOf(ctx: ConsoleCtx, account: OwnAccount, webhook: Webhook, why: Html | undefined): Html {
+async function factsOf(ctx: ConsoleCtx, account: OwnAccount, webhook: Webhook, why: Html | undefined): Promise<Html> {
   const path = webhookPath(account, webhook.id)
   const grants = canInAccount(account, 'installation:grant') && canInAccount(account, 'webhook:write')
+  const projects = await readProjectLinks(ctx, [account], webhook.projectIds)
   return html`<section class="card in stack"><h2>Endpoint</h2><dl class="facts">
 <dt>URL</dt><dd>${webhook.url}</dd>
 <dt>State</dt><dd>${endpointState(webhook, ctx.now)}${why}</dd>
 <dt>Events</dt><dd>${webhook.events.map((name) => html`<span class="badge">${name}</span> `)}</dd>
-<dt>Projects</dt><dd>${webhook.projectIds === undefined ? 'All' : webhook.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+<dt>Projects</dt><dd>${webhook.projectIds === undefined ? 'All' : projects(webhook.projectIds)}</dd>
 ${webhook.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${webhook.configurationId}`)}">An integration</a></dd>`}
 <dt>Created</dt><dd>${relativeTime(webhook.createdAt, ctx.now)}</dd>
 <dt>ID</dt><dd>${copyable(webhook.id, 'id')}</dd>

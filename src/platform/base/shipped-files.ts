@@ -42,6 +42,18 @@ const FILES = {
   'corepack lock': () => new URL('../../runner/toolchain/corepack/package-lock.json', import.meta.url),
   'pictures manifest': () => new URL('../../runner/toolchain/pictures/package.json', import.meta.url),
   'pictures lock': () => new URL('../../runner/toolchain/pictures/package-lock.json', import.meta.url),
+  'docs/backup.md': () => new URL('../../../docs/backup.md', import.meta.url),
+  'docs/building.md': () => new URL('../../../docs/building.md', import.meta.url),
+  'docs/deploying.md': () => new URL('../../../docs/deploying.md', import.meta.url),
+  'docs/deploying-sites.md': () => new URL('../../../docs/deploying-sites.md', import.meta.url),
+  'docs/domains.md': () => new URL('../../../docs/domains.md', import.meta.url),
+  'docs/operations.md': () => new URL('../../../docs/operations.md', import.meta.url),
+  'docs/runner.md': () => new URL('../../../docs/runner.md', import.meta.url),
+  'docs/sandbox.md': () => new URL('../../../docs/sandbox.md', import.meta.url),
+  'docs/scaling.md': () => new URL('../../../docs/scaling.md', import.meta.url),
+  'docs/tls.md': () => new URL('../../../docs/tls.md', import.meta.url),
+  'docs/upgrading.md': () => new URL('../../../docs/upgrading.md', import.meta.url),
+  'docs/variables.md': () => new URL('../../../docs/variables.md', import.meta.url),
 } satisfies Record<string, () => URL>
 
 /** TABLE Shipped fonts */

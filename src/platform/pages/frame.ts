@@ -200,6 +200,6 @@ const toProjects = html`<a class="btn primary" href="/console">Go to your projec
 const setUpFactor = html`<a class="btn primary" href="/console/account/security/factors">Set up a second factor</a>`
 
 const TITLES: Record<number, string> = {
-  403: 'This is not allowed',
-  404: 'There is nothing here',
+  403: 'Access denied',
+  404: 'Page not found',
 }

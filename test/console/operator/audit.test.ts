@@ -13,7 +13,7 @@ onBothEngines('operations are chosen by their sentences, and lines say their exa
   await world.call('POST', '/v10/projects', { name: 'web' })
   const all = (await client.get(AUDIT)).text
   assert.match(all, /<option value="createProject">created the project …<\/option>/)
-  assert.match(all, /<option value="usr_\w+">admin<\/option>/)
+  assert.match(all, /<datalist id="named">.*<option value="admin"><\/option>/)
   const chosen = (await client.get(`${AUDIT}?type=createProject`)).text
   assert.match(chosen, /<option value="createProject" selected>/)
   assert.match(
@@ -40,6 +40,25 @@ onBothEngines('a line says who acted: a user by name, the operator token, and a 
     'operator',
     'timer builds',
   ])
+})
+
+onBothEngines('who acted and where is chosen by a name, or by an id', async (world) => {
+  const { teamId } = world.credentials
+  const lena = await world.user('lena')
+  await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'ours' })
+  await lena.call('POST', '/v10/projects', { name: 'hers' })
+  const client = await openSignedInClient(world)
+  const projects = async (query: string) => {
+    const { text } = await client.get(`${AUDIT}?type=createProject&${query}`)
+    return [...text.matchAll(/created the project <span[^>]*>(\w+)</g)].map(([, project]) => project)
+  }
+  assert.deepEqual(await projects('actor=lena'), ['hers'])
+  assert.deepEqual(await projects('actor=+Lena@example.com'), ['hers'])
+  assert.deepEqual(await projects(`actor=${lena.id}`), ['hers'])
+  assert.deepEqual(await projects('account=team'), ['ours'])
+  assert.deepEqual(await projects(`account=${teamId}&actor=admin`), ['ours'])
+  assert.deepEqual(await projects('actor=none'), [])
+  assert.match((await client.get(`${AUDIT}?actor=operator`)).text, /id="actor"[^>]* value="operator"/)
 })
 
 onBothEngines('a period holds both of its days, and a page of it links to older ones of it alone', async (world) => {

@@ -35,7 +35,7 @@ onBothEngines('the button that revokes a token names it, by its id where it has 
     [named, 'for CI', 'for CI'],
     [unnamed, 'No name', unnamed],
   ] as const) {
-    const row = text.split('<tr>').find((one) => one.includes(`<code class="small">${id}</code>`)) ?? ''
+    const row = text.split(/<tr(?=[ >])/).find((one) => one.includes(`<code class="small">${id}</code>`)) ?? ''
     assert.ok(row.includes(`>${name}<br>`), row)
     assert.ok(row.includes(`aria-label="Revoke: ${label}"`), row)
   }

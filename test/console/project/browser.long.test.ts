@@ -126,6 +126,35 @@ for (const script of [true, false])
     }
   })
 
+test('a select of the filters narrows the list at once, and keeps the focus', async (t) => {
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether a select filters at once'))
+  const world = await openWorld('sqlite', SETTINGS)
+  const browser = await openChromium(chromium)
+  try {
+    await (await seedWebProject(world)).deploy()
+    await seedPassword(world, world.credentials.userId)
+    const origin = await world.listen()
+    const { page, complaints } = await openWindow(browser, 1280, true)
+    await signInTo(page, origin)
+    await page.goto(`${origin}${WEB}/deployments`)
+    await page.locator('#state').focus()
+    for (const [state, none] of [
+      ['ERROR', true],
+      ['READY', false],
+    ] as const) {
+      await page.selectOption('#state', state)
+      await page.waitForURL(new RegExp(`state=${state}`))
+      await page.getByText('No deployments match').waitFor({ state: none ? 'visible' : 'detached' })
+      assert.equal(await page.evaluate('document.activeElement.id'), 'state')
+      assert.equal(await page.inputValue('#state'), state)
+    }
+    assert.deepEqual(complaints, [])
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+})
+
 test('hovering a link loads nothing: a value is read, with an audit entry, only once its link is followed', async (t) => {
   if (chromium === undefined)
     return t.skip(skipReason('chromium', 'chromium', 'whether a pointer above a link opens values'))

@@ -222,6 +222,34 @@ onBothEngines(
 )
 
 onBothEngines(
+  'after a rollback, one press turns automatic promotion on, and promotes nothing',
+  async (world) => {
+    const web = await seedWebProject(world)
+    const first = await web.deploy()
+    await web.deploy()
+    await web.rollback(first)
+    world.deps.clock.set(world.deps.clock.now() + 1000)
+    const waiting = await web.deploy()
+    const overview = '/console/t/admin/projects/web'
+    const resume = `action="${overview}/automatic-promotion"`
+    const client = await openSignedInClient(world)
+    await setInTransfer(world, web.id, 1)
+    assert.ok(!(await client.get(overview)).text.includes(resume), 'the route refuses it')
+    await setInTransfer(world, web.id, null)
+    assert.ok((await client.get(overview)).text.includes(resume))
+    const resumed = await client.post(`${overview}/automatic-promotion`)
+    assert.deepEqual([resumed.status, resumed.location], [303, overview], resumed.text)
+    assert.equal((await web.read()).autoAssignCustomDomains, true)
+    assert.equal((await web.read()).targets.production?.id, first)
+    const { text } = await client.get(overview)
+    assert.match(text, /role="status".*go live automatically again\./)
+    assert.match(text, new RegExp(`is not live: <a href="[^"]*/${waiting}">`))
+    assert.doesNotMatch(text, /Rolled back|automatic-promotion/)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'the question before a promote counts every domain that it maps, also without a live deployment',
   async (world) => {
     const client = await openSignedInClient(world)

@@ -51,6 +51,19 @@ onBothEngines(
     assert.match(await page(failed), /<h2 id="why">Build failed<\/h2>\n<p>No &lt;next&gt; x{300}<\/p>/)
     const silent = await web.deploy({ readyState: 'ERROR' })
     assert.match(await page(silent), /<p>The build system reported no reason\.<\/p>[\s\S]*What was live stays live/)
+    assert.doesNotMatch(await page(silent), /rel="noreferrer">Open /)
+    const outside = {
+      note: 'see javascript://x',
+      run: 'https://ci.example.com/7?a=1&b',
+      other: 'https://other.example.com',
+    }
+    const built = await page(await web.deploy({ readyState: 'ERROR', meta: outside }))
+    const [box = ''] = /<section class="note bad failure"[\s\S]*?<\/section>/.exec(built) ?? []
+    const links = [...box.matchAll(/<a class="btn small" href="([^"]*)" rel="noreferrer">([^<]*)</g)]
+    assert.deepEqual(
+      links.map(([, to, words]) => [to, words]),
+      [['https://ci.example.com/7?a=1&amp;b', 'Open ci.example.com']],
+    )
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
     assert.match(next.overview, /newest production deployment was canceled/)

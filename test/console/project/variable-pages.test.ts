@@ -124,7 +124,8 @@ onBothEngines('the list says who changed a variable, and each row has its action
   await lena.call('PATCH', `/v9/projects/web/env/${tried}?teamId=${teamId}`, { value: '2' })
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
   const path = `/console/t/${slug}/projects/web/variables`
-  const rowOf = (text: string, key: string) => text.split('<tr>').find((row) => row.includes(`<code>${key}</code>`))!
+  const rowOf = (text: string, key: string) =>
+    text.split(/<tr(?=[ >])/).find((row) => row.includes(`<code>${key}</code>`))!
   const actionsOf = (text: string, key: string) =>
     [
       ...rowOf(text, key)

@@ -79,7 +79,7 @@ test('an old sign-in leads from a row to the password, and what cannot be reveal
     await page.goto(`${origin}${LIST}`)
     await page.evaluate(`document.querySelector('td turbo-frame a').setAttribute('href', '${LIST}/env_gone')`)
     await page.getByRole('link', { name: 'Reveal DATABASE_URL' }).click()
-    await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
     await page.goto(`${origin}${LIST}`)
     world.deps.clock.set(world.deps.clock.now() + 3_600_000)
     await page.getByRole('link', { name: 'Reveal DATABASE_URL' }).click()

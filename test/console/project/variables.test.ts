@@ -41,6 +41,24 @@ onBothEngines('a variable is added, listed without its value, revealed and delet
   assert.match((await client.get(path)).text, /No variables yet/)
 })
 
+onBothEngines('the second button of a new variable comes back to the form, which is empty', async (world) => {
+  const client = await openSignedInClient(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  for (const path of ['/console/t/admin/projects/web/variables', '/console/t/admin/variables']) {
+    const form = (await client.get(`${path}/new`)).text
+    assert.match(form, /<button class="btn" name="after" value="another">Add and enter another<\/button>/)
+    const fields = { key: 'FIRST', value: SECRET, target: ['production'], type: 'encrypted' }
+    const added = await client.post(`${path}/new`, { ...fields, after: 'another' })
+    assert.deepEqual([added.status, added.location], [303, `${path}/new`], added.text)
+    const next = (await client.get(added.location)).text
+    assert.match(
+      next,
+      /role="status".*FIRST is added\..*<input type="text" id="key" name="key" value=""[^>]* autofocus>/s,
+    )
+    assert.equal((await client.post(`${path}/new`, { ...fields, key: 'SECOND', after: 'x' })).location, path)
+  }
+})
+
 onBothEngines(
   'a user who gave their password over an hour ago gives it again before a value is shown',
   async (world) => {

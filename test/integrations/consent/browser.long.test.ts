@@ -286,7 +286,7 @@ inChromium("another site's forms, requests and frames move nothing, be it on the
     await page.getByText('What it will be able to do').waitFor()
     // On the same host the browser sends the cookie along; on another it does not, and the user is redirected to the page itself.
     for (const [host, said] of [
-      ['127.0.0.1', 'This is not allowed'],
+      ['127.0.0.1', 'Access denied'],
       ['localhost', 'Install Sentinel Monitoring?'],
     ] as const) {
       await page.goto(`http://${host}:${evil.port}/form`)

@@ -1,6 +1,7 @@
 /** Where a page puts the focus. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { groupedCheckboxesField, radios } from '../../../src/console/fields.ts'
 import { withFocus } from '../../../src/platform/pages/face/focus.ts'
 import { type Html, html } from '../../../src/platform/pages/html.ts'
 
@@ -20,6 +21,19 @@ test('the first wrong field has the focus, else the first field of the only form
   assert.deepEqual(focusedIn(form(username, field('password'))), ['password'])
   const wrong = html`<textarea name="w" aria-invalid="true"></textarea>`
   assert.deepEqual(focusedIn(html`${form(field('a'))}${form(field('b'), wrong, wrong)}`), ['w'])
+})
+
+test('the first box of a wrong choice has the focus, and no box of a right one', () => {
+  const choices = [['created', 'Created', 'now']] as const
+  const groups = [['Projects', choices.map(([value, words]) => [value, words] as const), 'all']] as const
+  const shown = (wrong: string) => {
+    const error = { message: '', field: wrong, typed: {}, extra: {} }
+    const boxes = groupedCheckboxesField('events', 'Events', groups, { chosen: [], error, whole: 'groups' })
+    return form(field('url'), boxes, radios('may', 'Access', choices, { error }))
+  }
+  assert.deepEqual(focusedIn(shown('events')), ['groups'])
+  assert.deepEqual(focusedIn(shown('may')), ['may'])
+  assert.deepEqual(focusedIn(shown('other')), ['url'])
 })
 
 test('a page of several forms, of none with fields, or of one that removes something begins at its top', () => {

@@ -79,6 +79,16 @@ export function compareKeys({ key: a }: Pick<EnvVar, 'key'>, { key: b }: Pick<En
   return Number(a > b) - Number(a < b)
 }
 
+/** Renders the buttons of a new variable: `afterAdding`. `list`: the path of the variables. */
+export function addButtons(words: string, list: string): Html {
+  return html`<p class="line"><button class="btn primary">${words}</button><button class="btn" name="after" value="another">Add and enter another</button><a class="btn" href="${list}">Cancel</a></p>`
+}
+
+/** Returns the page after a variable was added: the list, or the form again, by the button. */
+export function afterAdding(list: string, { after }: { after?: string }): string {
+  return after === 'another' ? `${list}/new` : list
+}
+
 /** Renders the branch field. */
 export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'error'>): Html {
   return field('gitBranch', 'Branch', { ...options, hint, attributes: PLAIN_TEXT })

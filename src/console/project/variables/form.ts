@@ -21,6 +21,8 @@ import { findAccountOfPath, projectPage } from '../../frame.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { planBlock } from './env-file.ts'
 import {
+  addButtons,
+  afterAdding,
   branchField,
   canChangeVariable,
   canReadVariable,
@@ -45,6 +47,7 @@ const Variable = Type.Object({
   type: Text,
   comment: Text,
 })
+const NewVariable = Type.Object({ ...Variable.properties, after: Text })
 
 export const variableFormScreens: readonly Screen[] = [
   consoleScreen({
@@ -57,7 +60,7 @@ export const variableFormScreens: readonly Screen[] = [
   action({
     path: `${VARIABLES_PATH}/new`,
     name: 'consoleCreateVariable',
-    form: Variable,
+    form: NewVariable,
     bodyLimit: VARIABLE_FORM_BYTES,
     calls: 'createProjectEnv',
     renderCalls: ['getProjectCustomEnvironments', 'putProjectEnvFile'],
@@ -72,7 +75,7 @@ export const variableFormScreens: readonly Screen[] = [
         ...(form.comment && { comment: form.comment }),
       },
     }),
-    next: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    next: (_, { params, form }) => afterAdding(listPath({ slug: params.slug! }, params.name!), form),
     renderErrors: showNewAgain,
   }),
   consoleScreen({
@@ -131,7 +134,7 @@ ${formErrorNotice(error)}
 <form class="card in stack form" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${inputs(undefined, choices, error)}
-<p class="line"><button class="btn primary">Add variable</button><a class="btn" href="${listPath(account, project)}">Cancel</a></p>
+${addButtons('Add variable', listPath(account, project))}
 </form>`,
   })
 }

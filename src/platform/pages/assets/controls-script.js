@@ -1,4 +1,4 @@
-// Closes menus on Escape, outside clicks and lost focus, copies texts, and scrolls to the open tab. Pages work without it.
+// Closes menus on Escape, outside clicks and lost focus, copies texts, sets filters, and scrolls to the open tab. Pages work without it.
 const MENU = 'details.menu[open]'
 const TOLD_MS = 2000
 
@@ -33,6 +33,15 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => {
     label.textContent = words
   }, TOLD_MS)
+})
+
+// A select sets its filter at once. Of texts and days, browsers report each key as a change.
+document.addEventListener('change', ({ target }) => {
+  const form = target.closest?.('.filters form')
+  if (!form || target.localName !== 'select') return
+  // In the place of the page, so that the focus stays in the select.
+  form.dataset.turboAction = 'replace'
+  form.requestSubmit()
 })
 
 // Live pages are morphed and keep the scroll position of the strip.

@@ -6,6 +6,7 @@ const MAX_IN_GROUP = 6
 /** TABLE groups of links of this page. */
 const GROUPS = [
   ['Go to', '.side nav.tabs a, .side-foot > a, .me .pop a'],
+  ['Account', '.side [data-account] a'],
   ['Do', 'main > .head a.btn'],
   ['Accounts', '.switcher .pop a'],
 ]

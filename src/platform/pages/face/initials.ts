@@ -4,7 +4,7 @@ import { type Html, html } from '../html.ts'
 
 const HUES = 8
 
-type Size = '' | 'm' | 'l'
+type Size = '' | 'm'
 
 /** Renders the initials of a user for eyes only. `colored`: what picks the color: the username, where a page knows it and shows the name. */
 export function avatar(name: string, size: Size = '', colored = name): Html {
