@@ -43,6 +43,7 @@ export const FORMS: Record<string, Form> = {
   },
   [`${PROJECT}/pause`]: { good: {} },
   [`${PROJECT}/unpause`]: { good: {} },
+  [`${PROJECT}/crons`]: { good: { enabled: 'false' } },
   [`${PROJECT}/variables/new`]: {
     typed: ['key', 'value', 'gitBranch', 'comment'],
     good: { ...VARIABLE, key: 'SAMPLE', value: 'v' },

@@ -15,6 +15,8 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   'console-pause-project': ({ params }) =>
     `${params.name} is paused. Visitors see a page with 503 until you resume it.`,
   'console-unpause-project': ({ params }) => `${params.name} is online again, and new production deployments go live.`,
+  'console-switch-crons': ({ form }) =>
+    form.enabled === 'true' ? 'The cron jobs are on. Each runs at its next time.' : 'The cron jobs are off. None runs.',
   consoleCreateVariable: ({ form }) => `${form.key?.trim()} is added. ${LATER}`,
   consoleEditVariable: ({ form }) => `${form.key?.trim() || 'The variable'} is changed. ${LATER}`,
   consoleDeleteVariable: `The variable is deleted. ${LATER}`,

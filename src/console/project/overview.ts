@@ -11,6 +11,7 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
@@ -38,6 +39,7 @@ import {
 
 const PROJECT = '/console/t/:slug/projects/:name'
 const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', ...USER_NAME_CALLS]
+const CronSwitch = Type.Object({ enabled: Type.Optional(Type.String()) })
 /** Unverified domains shown. */
 const MAX_DOMAINS = 5
 
@@ -60,6 +62,16 @@ export const projectScreens: readonly Screen[] = [
       renderErrors: showProject,
     }),
   ),
+  action<typeof CronSwitch>({
+    path: `${PROJECT}/crons`,
+    name: 'console-switch-crons',
+    form: CronSwitch,
+    calls: 'updateProjectCrons',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({ params: { idOrName: params.name! }, body: { enabled: form.enabled === 'true' } }),
+    next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!),
+    renderErrors: showProject,
+  }),
 ]
 
 async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
