@@ -20,6 +20,7 @@ import { projectListScreens } from './project/list.ts'
 import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
 import { promotionScreens } from './project/promotion.ts'
+import { bypassScreens } from './project/settings/bypass.ts'
 import { gitLinkScreens } from './project/settings/git-link.ts'
 import { receiveScreens } from './project/settings/receive.ts'
 import { retentionScreens } from './project/settings/retention.ts'
@@ -76,6 +77,7 @@ const screens: readonly Screen[] = [
   ...environmentScreens,
   ...gitLinkScreens,
   ...retentionScreens,
+  ...bypassScreens,
   ...transferScreens,
   ...receiveScreens,
   ...installedIntegrationScreens,
@@ -106,6 +108,7 @@ const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/projects/:name/settings/environments',
   '/console/t/:slug/projects/:name/settings/git',
   '/console/t/:slug/projects/:name/settings/retention',
+  '/console/t/:slug/projects/:name/settings/environments/:environmentSlugOrId',
   '/console/t/:slug/projects/:name/domains/:domain',
 ]
 

@@ -46,8 +46,13 @@ export const DONE_MESSAGES: Readonly<Record<string, Sentence | string | null>> =
   consoleSwitchDataCache: 'The data cache is switched.',
   consoleDeleteProject: ({ params }) => `The project ${params.name} is deleted, with its deployments.`,
   consoleCreateEnvironment: ({ answer }) => `The environment ${answer.slug} is created.`,
+  consolePurgeCaches: 'The caches are purged. Sites servers follow within 2 seconds.',
+  consoleCreateBypassSecret: 'The secret is created. It passes the protection within 2 seconds.',
+  consoleRevokeBypassSecret: 'The secret is revoked. It passes no protection any more.',
+  consoleChooseBypassSecret: `The variable of deployments is changed. ${LATER}`,
   consoleRemoveEnvironment: 'The environment is removed.',
   consoleLinkProject: ({ form }) => `The project is linked to ${form.repo?.trim()}.`,
+  consoleUpdateEnvironment: 'The environment is saved.',
   consoleSetProductionBranch: ({ form }) => `The production branch is ${form.branch?.trim()}.`,
   consoleUnlinkProject: 'The project is unlinked. Its deployments stay.',
   consoleSetRetention: ({ answer }) =>
