@@ -31,6 +31,7 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { variableRemovalScreens } from './project/variables/removals.ts'
 import { sharedOfProjectScreens } from './project/variables/shared.ts'
 import { variableValueScreens } from './project/variables/values.ts'
 import { searchScreens } from './search.ts'
@@ -55,6 +56,7 @@ const screens: readonly Screen[] = [
   ...projectScreens,
   ...variableScreens,
   ...variableValueScreens,
+  ...variableRemovalScreens,
   ...variableFormScreens,
   ...envFileScreens,
   ...variableHistoryScreens,
@@ -75,9 +77,9 @@ const screens: readonly Screen[] = [
   ...promotionScreens,
   ...settingsScreens,
   ...environmentScreens,
+  ...bypassScreens,
   ...gitLinkScreens,
   ...retentionScreens,
-  ...bypassScreens,
   ...transferScreens,
   ...receiveScreens,
   ...installedIntegrationScreens,
@@ -106,9 +108,9 @@ const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/settings',
   '/console/t/:slug/projects/:name/settings',
   '/console/t/:slug/projects/:name/settings/environments',
+  '/console/t/:slug/projects/:name/settings/environments/:environmentSlugOrId',
   '/console/t/:slug/projects/:name/settings/git',
   '/console/t/:slug/projects/:name/settings/retention',
-  '/console/t/:slug/projects/:name/settings/environments/:environmentSlugOrId',
   '/console/t/:slug/projects/:name/domains/:domain',
 ]
 

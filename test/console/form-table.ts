@@ -57,6 +57,7 @@ export const FORMS: Record<string, Form> = {
     typed: ['key', 'value', 'gitBranch', 'comment'],
     good: { ...VARIABLE, key: 'TOKEN', value: 'third', comment: 'why' },
   },
+  [`${PROJECT}/variables/delete`]: { good: { id: ['env_unknown'] } },
   [`${PROJECT}/variables/:id/history/:version/restore`]: { good: {} },
   [`${PROJECT}/variables/:id/delete`]: { good: {} },
   [`${T}/variables/new`]: {
@@ -85,7 +86,6 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/settings/protection`]: { good: { passwordFor: '', signInFor: '' } },
   [`${PROJECT}/settings/data-cache`]: { good: { disabled: 'on' } },
   [`${PROJECT}/settings/environments`]: { typed: ['slug', 'description'], good: { slug: 'sample' } },
-  [`${PROJECT}/settings/environments/:environmentSlugOrId/remove`]: { good: {} },
   [`${PROJECT}/settings/purge`]: { good: {} },
   [`${PROJECT}/settings/bypass`]: { typed: ['note'], good: { note: 'sample' } },
   [`${PROJECT}/settings/bypass/variable`]: { twice: 'the secret is the variable already' },
@@ -94,6 +94,7 @@ export const FORMS: Record<string, Form> = {
     typed: ['slug', 'description', 'branchPattern'],
     good: { slug: 'staging', description: 'sample' },
   },
+  [`${PROJECT}/settings/environments/:environmentSlugOrId/remove`]: { good: {} },
   [`${PROJECT}/settings/git`]: { typed: ['repo'], good: { type: 'github', repo: 'acme/web' } },
   [`${PROJECT}/settings/git/branch`]: { typed: ['branch'], good: { branch: 'trunk' } },
   [`${PROJECT}/settings/git/unlink`]: { good: {} },
