@@ -17,7 +17,7 @@ import { relativeTime } from '../time.ts'
 import { buildActions, failureNotice, isRunning, RELOAD_SECONDS, readBuildLog, readBuildTimes } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { aliasesCard } from './deployment/aliases.ts'
-import { detailsCard, siteAddress, visitorsOf } from './deployment/details.ts'
+import { detailsCard, siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 import {
@@ -30,6 +30,7 @@ import {
   rowOf,
   STATE_LOOKS,
 } from './deployment/rows.ts'
+import { readVisitors, visitorsChart } from './deployment/visitors.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
@@ -146,7 +147,7 @@ export async function deploymentPage(
     account,
     params: { id: deployment.id },
   })
-  const visitors = await visitorsOf(ctx, account, deployment.id)
+  const visitors = await readVisitors(ctx, account, deployment.id)
   const log = await readBuildLog(ctx, account, project.name, deployment)
   const times = await readBuildTimes(ctx, account, deployment)
   const path = deploymentPath(account, project.name, deployment.id)
@@ -162,6 +163,7 @@ export async function deploymentPage(
 ${formErrorNotice(error)}
 ${failureNotice(deployment, log?.lines ?? [])}
 ${detailsCard(ctx, account, project.name, deployment, visitors, times)}
+${visitorsChart(visitors)}
 ${log?.card}
 ${lines}
 ${aliasesCard(ctx, account, project, deployment, aliases)}

@@ -27,6 +27,7 @@ import { siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
 import { deploymentRows, isPassedOver, rowOf } from './deployment/rows.ts'
 import { domainPath } from './domains.ts'
+import { readVisitors, visitorsFact } from './deployment/visitors.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
 import {
@@ -38,7 +39,7 @@ import {
 } from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
-const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', ...USER_NAME_CALLS]
+const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', 'getDeploymentUsage', ...USER_NAME_CALLS]
 const CronSwitch = Type.Object({ enabled: Type.Optional(Type.String()) })
 /** Unverified domains shown. */
 const MAX_DOMAINS = 5
@@ -78,6 +79,8 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
+  const live = project.targets.production
+  const visitors = live && (await readVisitors(ctx, account, live.id))
   return projectPage(ctx, account, project.name, '', {
     title: 'Overview',
     body: html`<div class="head"><div class="grow"><h1>${project.name}</h1><div class="sub line tight small">${projectStateLabel(project, failedOf(newest))}</div></div>
@@ -88,6 +91,7 @@ ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 ${production(ctx, account, project)}
 <dl class="facts">
 <dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
+${visitors && html`<dt>Last 24 hours</dt><dd>${visitorsFact(visitors)}</dd>`}
 <dt>Project ID</dt><dd>${copyable(project.id, 'id')}</dd>
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}

@@ -91,6 +91,36 @@ onBothEngines(
     assert.ok(shown.includes('<dt>Last 24 hours</dt><dd>2,006 requests (6 failed), 2.0 MiB sent</dd>'), shown)
     assert.doesNotMatch((await client.get(`${PATH}/${other}`)).text, /Last 24 hours/)
   },
+    assert.doesNotMatch(shown, /Requests by hour/, 'two hours are in the sum')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a day of visitors is a chart by the hour on the page of its deployment, and a line on that of the project',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
+    const id = await web.deploy()
+    const now = world.deps.clock.now()
+    const hour = now - (now % 3_600_000)
+    const line = { deploymentId: id, bytes: 1024, statuses: { '2xx': 30, '3xx': 0, '4xx': 0, '5xx': 10 } }
+    const usage = [0, 1, 22].map((ago) => ({ ...line, requests: 40 * (ago + 1), hour: hour - ago * 3_600_000 }))
+    await world.deps.db.write((tx) => addUsage(tx, { server: 'one', sequence: 1, usage }, now))
+    const { text } = await client.get(`${PATH}/${id}`)
+    const [chart = ''] = /<figure class="drawing">[\s\S]*?<\/figure>/.exec(text) ?? []
+    assert.match(chart, /aria-label="Requests by hour, at most 920"/)
+    assert.equal(chart.match(/<rect class="main"/g)?.length, 24, 'hours without a visitor have a place, too')
+    const rows = [
+      ...chart.matchAll(/data-label="answered" class="num">(\d+)<.*?data-label="failed \(5xx\)" class="num">(\d+)</g),
+    ]
+    const counts = rows.map(([, answered, failed]) => `${answered} ${failed}`).filter((one) => one !== '0 0')
+    assert.deepEqual(counts, ['910 10', '70 10', '30 10'])
+    const overview = (await client.get(PATH.replace('/deployments', ''))).text
+    assert.match(
+      overview,
+      /<dt>Last 24 hours<\/dt><dd>1,040 requests \(30 failed\)[\s\S]*aria-label="By hour, at most 920"/,
+    )
   SETTINGS,
 )
 
