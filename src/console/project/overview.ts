@@ -25,9 +25,10 @@ import { titleOf } from './commit.ts'
 import { mooring } from './confirm.ts'
 import { siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
+import { readRequester } from './deployment/requester.ts'
 import { deploymentRows, isPassedOver, rowOf } from './deployment/rows.ts'
-import { domainPath } from './domains.ts'
 import { readVisitors, visitorsFact } from './deployment/visitors.ts'
+import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
 import {
@@ -78,9 +79,9 @@ export const projectScreens: readonly Screen[] = [
 async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
   const live = project.targets.production
   const visitors = live && (await readVisitors(ctx, account, live.id))
+  const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
   return projectPage(ctx, account, project.name, '', {
     title: 'Overview',
     body: html`<div class="head"><div class="grow"><h1>${project.name}</h1><div class="sub line tight small">${projectStateLabel(project, failedOf(newest))}</div></div>
@@ -90,8 +91,8 @@ ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card in stack"><h2>Production</h2>
 ${production(ctx, account, project)}
 <dl class="facts">
-<dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitorsFact(visitors)}</dd>`}
+<dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
 <dt>Project ID</dt><dd>${copyable(project.id, 'id')}</dd>
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
@@ -130,7 +131,7 @@ async function whatNeedsAttention(
     ...failedOf(newest).map(
       (deployment): Problem => ['bad', 'failed', failedSentence(account, project.name, deployment)],
     ),
-    isHeld && !project.paused && ['warn', 'waiting', held(account, project, ctx.now, staged ? last : undefined)],
+    isHeld && !project.paused && ['warn', 'waiting', await held(ctx, account, project, staged ? last : undefined)],
     staged &&
       !project.paused &&
       !isHeld && [
@@ -159,12 +160,18 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
   return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
 }
 
-function held(account: OwnAccount, project: Project, now: number, waiting: LatestDeployment | undefined): Html {
+async function held(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: Project,
+  waiting: LatestDeployment | undefined,
+): Promise<Html> {
   const { name, lastAliasRequest, targets, latestDeployments } = project
   const { toDeploymentId, fromDeploymentId, requestedAt } = lastAliasRequest!
   const to = [targets.production, ...latestDeployments].find((deployment) => deployment?.id === toDeploymentId)
   const from = canMove(account, project) && latestDeployments.find(({ id }) => id === fromDeploymentId)
-  return html`Rolled back ${relativeTime(requestedAt, now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
+  const by = await readRequester(ctx, account, project)
+  return html`Rolled back ${relativeTime(requestedAt, ctx.now)}${by && ` by ${by}`} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
     waiting && html` <a href="${deploymentPath(account, name, waiting.id)}">${latestTitle(waiting)}</a> is waiting.`
   }${from && html` <a href="${deploymentPath(account, name, from.id, 'promote')}">Undo the rollback…</a>`}`
 }

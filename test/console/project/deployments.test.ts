@@ -1,6 +1,7 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
 import { addUsage } from '../../../src/projects/deployments/usage.ts'
+import { runTimer } from '../../../src/timers.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { setInTransfer, tamper } from '../../support/states.ts'
@@ -90,7 +91,6 @@ onBothEngines(
     const shown = (await client.get(`${PATH}/${id}`)).text
     assert.ok(shown.includes('<dt>Last 24 hours</dt><dd>2,006 requests (6 failed), 2.0 MiB sent</dd>'), shown)
     assert.doesNotMatch((await client.get(`${PATH}/${other}`)).text, /Last 24 hours/)
-  },
     assert.doesNotMatch(shown, /Requests by hour/, 'two hours are in the sum')
   },
   SETTINGS,
@@ -121,6 +121,7 @@ onBothEngines(
       overview,
       /<dt>Last 24 hours<\/dt><dd>1,040 requests \(30 failed\)[\s\S]*aria-label="By hour, at most 920"/,
     )
+  },
   SETTINGS,
 )
 
@@ -219,7 +220,7 @@ onBothEngines(
     const held = await overview()
     assert.match(
       held,
-      /Rolled back <time[^>]*>just now<\/time> to <a [^>]*>Take gift cards<\/a>\. New deployments will not go live/,
+      /Rolled back <time[^>]*>just now<\/time> by you to <a [^>]*>Take gift cards<\/a>\. New deployments will not go live/,
     )
     assert.match(held, new RegExp(`/${third}">[^<]*</a> is waiting\\.`))
     assert.match(held, new RegExp(`/${second}/promote">Undo the rollback…</a>`))
@@ -311,6 +312,35 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines('who rolled back is named, where one undoes it, too', async (world) => {
+  const { teamId } = world.credentials
+  const query = `?teamId=${teamId}`
+  const id = await seedProject(world, 'web', query)
+  const [first, second] = [
+    await seedDeployment(world, id, { url: 'd1.host.test' }),
+    await seedDeployment(world, id, { url: 'd2.host.test' }),
+  ]
+  const mate = await world.user('mate')
+  await world.join(mate, 'MEMBER')
+  const rolled = await mate.call('POST', `/v1/projects/${id}/rollback/${first}${query}`, {})
+  assert.equal(rolled.status, 201, rolled.text)
+  await runTimer(world.deps, 'alias-requests', world.deps.clock.now())
+  const pages = ['', '/deployments/progress'].map((page) => `/console/t/team/projects/web${page}`)
+  const undo = new RegExp(`/deployments/${second}/promote">Undo the rollback…</a>`)
+  const client = await openSignedInClient(world)
+  for (const page of pages) {
+    const { text } = await client.get(page)
+    assert.match(text, /<\/time> by mate\b/, page)
+    assert.match(text, undo, page)
+  }
+  const own = await openSignedInClient(world, mate.id, 'mate')
+  for (const page of pages) assert.match((await own.get(page)).text, /<\/time> by you\b/, page)
+  const viewer = await world.user('viewer')
+  await world.join(viewer, 'VIEWER')
+  const reader = await openSignedInClient(world, viewer.id, 'viewer')
+  for (const page of pages) assert.doesNotMatch((await reader.get(page)).text, undo, page)
+})
 
 onBothEngines(
   'the list begins with the live deployment, and each row has a menu of what can be done to it',
