@@ -61,6 +61,7 @@ import * as logsAndCrons from './migrations/0216-logs-and-crons.ts'
 import * as dataCacheSwitch from './migrations/0218-data-cache-switch.ts'
 import * as domainChecks from './migrations/0219-domain-checks.ts'
 import * as dataCacheSizes from './migrations/0221-data-cache-sizes.ts'
+import * as auditProjects from './migrations/0222-audit-projects.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -125,4 +126,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0218-data-cache-switch': dataCacheSwitch,
   '0219-domain-checks': domainChecks,
   '0221-data-cache-sizes': dataCacheSizes,
+  '0222-audit-projects': auditProjects,
 }
