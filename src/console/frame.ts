@@ -46,6 +46,7 @@ const PROJECT_SECTIONS: readonly Section[] = [
   ['deployments', 'Deployments', 'rocket'],
   ['variables', 'Variables', 'key-round'],
   ['domains', 'Domains', 'globe'],
+  ['activity', 'Activity', 'activity'],
   ['settings', 'Settings', 'settings'],
 ]
 

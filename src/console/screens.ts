@@ -21,6 +21,7 @@ import { projectListScreens } from './project/list.ts'
 import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
 import { promotionScreens } from './project/promotion.ts'
+import { bypassScreens } from './project/settings/bypass.ts'
 import { gitLinkScreens } from './project/settings/git-link.ts'
 import { receiveScreens } from './project/settings/receive.ts'
 import { retentionScreens } from './project/settings/retention.ts'
@@ -31,6 +32,7 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { variableRemovalScreens } from './project/variables/removals.ts'
 import { sharedOfProjectScreens } from './project/variables/shared.ts'
 import { variableValueScreens } from './project/variables/values.ts'
 import { searchScreens } from './search.ts'
@@ -55,6 +57,7 @@ const screens: readonly Screen[] = [
   ...projectScreens,
   ...variableScreens,
   ...variableValueScreens,
+  ...variableRemovalScreens,
   ...variableFormScreens,
   ...envFileScreens,
   ...variableHistoryScreens,
@@ -75,6 +78,7 @@ const screens: readonly Screen[] = [
   ...promotionScreens,
   ...settingsScreens,
   ...environmentScreens,
+  ...bypassScreens,
   ...gitLinkScreens,
   ...retentionScreens,
   ...transferScreens,
@@ -106,6 +110,7 @@ const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/settings',
   '/console/t/:slug/projects/:name/settings',
   '/console/t/:slug/projects/:name/settings/environments',
+  '/console/t/:slug/projects/:name/settings/environments/:environmentSlugOrId',
   '/console/t/:slug/projects/:name/settings/git',
   '/console/t/:slug/projects/:name/settings/retention',
   '/console/t/:slug/projects/:name/domains/:domain',

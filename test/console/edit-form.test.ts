@@ -26,6 +26,10 @@ const CHANGES: Record<string, { page?: (url: string) => string; first: Fields; s
     second: { passwordFor: 'all', password: 'a secret' },
   },
   [`${SETTINGS}/retention`]: { first: { expiration: '1w' }, second: { expirationErrored: '1d' } },
+  [`${SETTINGS}/environments/:environmentSlugOrId`]: {
+    first: { description: 'before it is live' },
+    second: { branchType: 'equals', branchPattern: 'next' },
+  },
   [VARIABLE]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
   [`${T}/variables/:id/edit`]: { first: { comment: 'why' }, second: { target: ['preview', 'development'] } },
   // Branch, environment and redirect exclude each other.
@@ -52,6 +56,10 @@ const OF_ONE_FIELD = [
   `${PROJECT}/automatic-promotion`,
   `${PROJECT}/deployments/:id/cancel`,
   `${PROJECT}/variables/shared/:id`,
+  `${PROJECT}/crons`,
+  `${SETTINGS}/bypass`,
+  `${SETTINGS}/bypass/revoke`,
+  `${SETTINGS}/bypass/variable`,
   `${SETTINGS}/data-cache`,
   `${SETTINGS}/git/branch`,
   `${T}/members/:uid/role`,

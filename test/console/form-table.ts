@@ -44,6 +44,7 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/pause`]: { good: {} },
   [`${PROJECT}/unpause`]: { good: {} },
   [`${PROJECT}/automatic-promotion`]: { good: {} },
+  [`${PROJECT}/crons`]: { good: { enabled: 'false' } },
   [`${PROJECT}/variables/new`]: {
     typed: ['key', 'value', 'gitBranch', 'comment'],
     good: { ...VARIABLE, key: 'SAMPLE', value: 'v' },
@@ -57,6 +58,7 @@ export const FORMS: Record<string, Form> = {
     typed: ['key', 'value', 'gitBranch', 'comment'],
     good: { ...VARIABLE, key: 'TOKEN', value: 'third', comment: 'why' },
   },
+  [`${PROJECT}/variables/delete`]: { good: { id: ['env_unknown'] } },
   [`${PROJECT}/variables/:id/history/:version/restore`]: { good: {} },
   [`${PROJECT}/variables/:id/delete`]: { good: {} },
   [`${T}/variables/new`]: {
@@ -85,6 +87,14 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/settings/protection`]: { good: { passwordFor: '', signInFor: '' } },
   [`${PROJECT}/settings/data-cache`]: { good: { disabled: 'on' } },
   [`${PROJECT}/settings/environments`]: { typed: ['slug', 'description'], good: { slug: 'sample' } },
+  [`${PROJECT}/settings/purge`]: { good: {} },
+  [`${PROJECT}/settings/bypass`]: { typed: ['note'], good: { note: 'sample' } },
+  [`${PROJECT}/settings/bypass/variable`]: { twice: 'the secret is the variable already' },
+  [`${PROJECT}/settings/bypass/revoke`]: { twice: 'there is no such secret any more: it says so' },
+  [`${PROJECT}/settings/environments/:environmentSlugOrId`]: {
+    typed: ['slug', 'description', 'branchPattern'],
+    good: { slug: 'staging', description: 'sample' },
+  },
   [`${PROJECT}/settings/environments/:environmentSlugOrId/remove`]: { good: {} },
   [`${PROJECT}/settings/git`]: { typed: ['repo'], good: { type: 'github', repo: 'acme/web' } },
   [`${PROJECT}/settings/git/branch`]: { typed: ['branch'], good: { branch: 'trunk' } },

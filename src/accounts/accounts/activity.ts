@@ -12,6 +12,9 @@ export const ActivityQuery = Type.Object({
   since: Type.Optional(Type.Integer({ minimum: 0, description: 'only entries from this timestamp on' })),
   actorId: Type.Optional(Type.String({ maxLength: 64, description: 'of a user, or of an installation' })),
   type: Type.Optional(Type.String({ maxLength: 64, description: 'an operationId' })),
+  projectId: Type.Optional(
+    Type.String({ maxLength: 64, description: 'only entries about this project, and what is in it' }),
+  ),
 })
 const KINDS = ['user', 'operator', 'timer', 'integration', 'client'] as const
 const Entry = Type.Object({

@@ -61,7 +61,15 @@ export const UserDetails = Type.Object({
   defaultTeamId: Nullable(Type.String()),
   teams: Type.Array(Type.Object({ id: Type.String(), slug: Type.String(), role: Role, placed: Type.Boolean() })),
   secondFactors: Type.Object({ oneTimeCodes: Type.Boolean(), passkeys: Type.Integer() }),
-  sessions: Type.Array(Type.Object({ createdAt: Timestamp, usedAt: Timestamp, expiresAt: Timestamp })),
+  sessions: Type.Array(
+    Type.Object({
+      createdAt: Timestamp,
+      usedAt: Timestamp,
+      expiresAt: Timestamp,
+      agent: Nullable(Type.String({ description: 'the User-Agent of the sign-in' })),
+      address: Nullable(Type.String({ description: 'the IP address of the sign-in' })),
+    }),
+  ),
   tokens: Type.Array(TokenOf, { description: 'the newest 100; never a value' }),
 })
 export const TeamDetails = Type.Object({

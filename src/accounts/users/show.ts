@@ -25,7 +25,7 @@ export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): P
     .execute()
   const sessions = await db
     .selectFrom('session')
-    .select(['created_at as createdAt', 'used_at as usedAt', 'expires_at as expiresAt'])
+    .select(['created_at as createdAt', 'used_at as usedAt', 'expires_at as expiresAt', 'agent', 'address'])
     .where('user_id', '=', user.id)
     .where('expires_at', '>', ctx.now)
     .limit(MAX_OF_USER)

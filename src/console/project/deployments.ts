@@ -25,7 +25,7 @@ import {
 } from './build-log.ts'
 import { commitAuthor, commitRefs, titleOf } from './commit.ts'
 import { aliasesCard } from './deployment/aliases.ts'
-import { detailsCard, readUsage, siteAddress } from './deployment/details.ts'
+import { detailsCard, siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
 import { DEPLOYMENT_READ, readDeployment } from './deployment/of-project.ts'
 import {
@@ -38,6 +38,7 @@ import {
   rowOf,
   STATE_LOOKS,
 } from './deployment/rows.ts'
+import { readUsage, visitorsChart } from './deployment/visitors.ts'
 import { functionLog, LogFilters } from './functions/function-log.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
@@ -170,6 +171,7 @@ export async function deploymentPage(
 ${formErrorNotice(error)}
 ${failureNotice(deployment, log?.lines ?? [])}
 ${detailsCard(ctx, account, project.name, deployment, visitors, times)}
+${visitorsChart(visitors)}
 ${log?.card}
 ${functions}
 ${lines}

@@ -11,6 +11,7 @@ import {
   type Screen,
   type ScreenInput,
 } from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
@@ -24,7 +25,9 @@ import { titleOf } from './commit.ts'
 import { mooring } from './confirm.ts'
 import { siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
+import { readRequester } from './deployment/requester.ts'
 import { deploymentRows, isPassedOver, rowOf } from './deployment/rows.ts'
+import { readVisitors, visitorsFact } from './deployment/visitors.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
@@ -37,7 +40,8 @@ import {
 } from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
-const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', ...USER_NAME_CALLS]
+const SHOWN = ['getProject', 'getProjectDomains', 'listProjectCrons', 'getDeploymentUsage', ...USER_NAME_CALLS]
+const CronSwitch = Type.Object({ enabled: Type.Optional(Type.String()) })
 /** Unverified domains shown. */
 const MAX_DOMAINS = 5
 
@@ -69,11 +73,23 @@ export const projectScreens: readonly Screen[] = [
       renderErrors: showProject,
     }),
   ),
+  action<typeof CronSwitch>({
+    path: `${PROJECT}/crons`,
+    name: 'console-switch-crons',
+    form: CronSwitch,
+    calls: 'updateProjectCrons',
+    renderCalls: SHOWN,
+    request: ({ params, form }) => ({ params: { idOrName: params.name! }, body: { enabled: form.enabled === 'true' } }),
+    next: (_, { params }) => projectPath({ slug: params.slug! }, params.name!),
+    renderErrors: showProject,
+  }),
 ]
 
 async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: FormError) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const live = project.targets.production
+  const visitors = live && (await readVisitors(ctx, account, live.id))
   const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
   return projectPage(ctx, account, project.name, '', {
     title: 'Overview',
@@ -84,6 +100,7 @@ ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card in stack"><h2>Production</h2>
 ${production(ctx, account, project)}
 <dl class="facts">
+${visitors && html`<dt>Last 24 hours</dt><dd>${visitorsFact(visitors)}</dd>`}
 <dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
 <dt>Project ID</dt><dd>${copyable(project.id, 'id')}</dd>
 <dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
@@ -123,7 +140,7 @@ async function whatNeedsAttention(
     ...failedOf(newest).map(
       (deployment): Problem => ['bad', 'failed', failedSentence(account, project.name, deployment)],
     ),
-    isHeld && !project.paused && ['warn', 'waiting', held(ctx, account, project, staged ? last : undefined)],
+    isHeld && !project.paused && ['warn', 'waiting', await held(ctx, account, project, staged ? last : undefined)],
     staged &&
       !project.paused &&
       !isHeld && [
@@ -152,13 +169,19 @@ function isRolledBack({ lastAliasRequest, autoAssignCustomDomains }: Project): b
   return lastAliasRequest?.type === 'rollback' && autoAssignCustomDomains === false
 }
 
-function held(ctx: ConsoleCtx, account: OwnAccount, project: Project, waiting: LatestDeployment | undefined): Html {
+async function held(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: Project,
+  waiting: LatestDeployment | undefined,
+): Promise<Html> {
   const { name, lastAliasRequest, targets, latestDeployments } = project
   const { toDeploymentId, fromDeploymentId, requestedAt } = lastAliasRequest!
   const to = [targets.production, ...latestDeployments].find((deployment) => deployment?.id === toDeploymentId)
   const moves = canMove(account, project)
   const from = moves && latestDeployments.find(({ id }) => id === fromDeploymentId)
-  return html`Rolled back ${relativeTime(requestedAt, ctx.now)} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
+  const by = await readRequester(ctx, account, project)
+  return html`Rolled back ${relativeTime(requestedAt, ctx.now)}${by && ` by ${by}`} to <a href="${deploymentPath(account, name, toDeploymentId)}">${to ? titleOf(to) : 'an earlier deployment'}</a>. New deployments will not go live until you promote one, or turn on automatic promotion in <a href="${projectPath(account, name, 'settings')}">Settings</a>.${
     waiting && html` <a href="${deploymentPath(account, name, waiting.id)}">${latestTitle(waiting)}</a> is waiting.`
   }${from && html` <a href="${deploymentPath(account, name, from.id, 'promote')}">Undo the rollback…</a>`}${moves && button(ctx, projectPath(account, name, 'automatic-promotion'), 'Resume automatic promotion')}`
 }

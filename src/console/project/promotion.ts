@@ -11,9 +11,12 @@ import { action } from '../action.ts'
 import { sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import { deploymentPath, findAccountOfPath, projectPage, projectPath, unlessGone } from '../frame.ts'
+import { USER_NAME_CALLS } from '../names/users.ts'
 import { relativeTime } from '../time.ts'
 import { mooring } from './confirm.ts'
 import { DEPLOYMENT_READ, mustBeOfProject } from './deployment/of-project.ts'
+import { readRequester } from './deployment/requester.ts'
+import { movesOf, rowOf } from './deployment/rows.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
 
 /** Without script, the page reloads while a request is in progress. */
@@ -67,7 +70,7 @@ export const promotionScreens: readonly Screen[] = [
     method: 'GET',
     path: `${DEPLOYMENTS_PATH}/progress`,
     name: 'showPromotion',
-    calls: [...DEPLOYMENT_READ, 'listPromoteAliases', 'listRollbackAliases'],
+    calls: [...DEPLOYMENT_READ, 'listPromoteAliases', 'listRollbackAliases', ...USER_NAME_CALLS],
     run: showPromotion,
   }),
 ]
@@ -103,6 +106,7 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   )
   const isLonger = pagination != null && pagination.next !== null
   const isRunning = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
+  const by = await readRequester(ctx, account, project)
   const [words, mood] = LABELS[request.jobStatus]
   return projectPage(ctx, account, project.name, 'deployments', {
     title: request.type === 'promote' ? 'Promote' : 'Roll back',
@@ -111,9 +115,10 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
 <section class="card in stack" aria-live="polite"><p>${state(mood, sentenceCase(request.jobStatus))}</p><p>${words}</p>
 <div class="berths">${request.fromDeploymentId !== '' && html`<div>${await moved(ctx, account, project, request.fromDeploymentId, 'From')}</div>`}
 <div>${await moved(ctx, account, project, request.toDeploymentId, 'To')}</div></div>
-<dl class="facts"><dt>Requested</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
+<dl class="facts"><dt>Requested</dt><dd>${relativeTime(request.requestedAt, ctx.now)}${by && ` by ${by}`}</dd></dl>
 ${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already. Nothing changed for visitors.</p>`}
 ${request.type === 'rollback' && html`<p class="soft small">New deployments will not go live until you promote one.</p>`}
+${request.type === 'rollback' && !isRunning && undo(account, project, request)}
 ${isRunning && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">Refresh</a></p>`}</section>
 ${
   aliases.length > 0 &&
@@ -122,6 +127,13 @@ ${dataTable('Domains', ['Domain', 'State'], aliases.map(row))}`
 }
 <p class="line"><a class="btn" href="${projectPath(account, project.name)}">Overview</a><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
   })
+}
+
+/** Links to the question that puts the deployment of before live again, where it is among the latest. */
+function undo(account: OwnAccount, project: Project, { fromDeploymentId: id }: Request): Html | undefined {
+  const from = project.latestDeployments.find((deployment) => deployment.id === id)
+  if (from === undefined || !movesOf(account, project, rowOf(from)).includes('promote')) return undefined
+  return html`<p><a class="btn" href="${deploymentPath(account, project.name, id, 'promote')}">Undo the rollback…</a></p>`
 }
 
 /** Renders one side of a request by its commit; by its id, where the deployment is removed. */

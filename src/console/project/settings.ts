@@ -20,7 +20,7 @@ import { editFields } from '../edit-form.ts'
 import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { accountPath, canInAccount, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
-import { cacheSize, dataCacheForm } from './settings/data-cache.ts'
+import { cacheSize, dataCacheForm, purgeCard } from './settings/data-cache.ts'
 import { repositoryLine } from './settings/git-link.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
@@ -110,6 +110,15 @@ export const settingsScreens: readonly Screen[] = [
     renderErrors: showSettings,
   }),
   action({
+    path: `${SETTINGS}/purge`,
+    name: 'consolePurgeCaches',
+    calls: 'purgeDataCache',
+    renderCalls: SHOWN,
+    request: ({ params }) => ({ query: { projectIdOrName: params.name! } }),
+    next: (_, { params }) => settingsPath(params, params.name!),
+    renderErrors: showSettings,
+  }),
+  action({
     path: `${SETTINGS}/delete`,
     name: 'consoleDeleteProject',
     form: Deletion,
@@ -149,8 +158,9 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, error?: Fo
     title: 'Settings',
     body: html`<div class="head"><h1>Settings</h1></div>
 ${formErrorNotice(error)}
-${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCacheForm(ctx, path, project, size)}` : facts(project, cacheSize(size, ctx.now))}
+${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(error, 'name'))}${protection(ctx, path, project, isOf(error, 'passwordFor'))}${dataCacheForm(ctx, path, project, size)}${purgeCard(ctx, path)}` : facts(project, cacheSize(size, ctx.now))}
 ${more(path, 'environments', 'Custom environments', 'Environments in addition to production, preview and development.', 'Manage environments')}
+${canInAccount(account, 'project:write') && more(path, 'bypass', 'Bypass secrets', 'Let tests and other automation pass the protection of deployments.', 'Manage secrets')}
 ${more(path, 'git', 'Git repository', repositoryLine(project), 'Manage repository')}
 ${more(path, 'retention', 'Deployment retention', 'How long previews, production, canceled and failed deployments are kept.', 'Manage retention')}
 ${canInAccount(account, 'project:transfer') && giving(account, project)}

@@ -7,15 +7,20 @@ import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
+import type { Project } from '../../projects/projects/schema.ts'
 import { filterForm, paginationLinks } from '../controls.ts'
 import { type Choice, dataTable, select } from '../fields.ts'
-import { accountPage, accountPath, findAccountOfPath } from '../frame.ts'
+import { accountPage, accountPath, findAccountOfPath, projectPage, projectPath } from '../frame.ts'
 import { auditChoices, auditMessage } from '../names/audit-messages.ts'
 import { type AuditTarget, findAuditTargets, targetLink, targetPathIn } from '../names/audit-targets.ts'
 import { PERIOD_FIELDS, periodFields, periodOf } from '../operator/audit-export.ts'
 import { relativeAndExactTime } from '../time.ts'
 
-const LIST = '/console/t/:slug/activity'
+/** TABLE pages: of an account, and of one of its projects. */
+const LISTS = {
+  '/console/t/:slug/activity': ['consoleActivity', 'consoleExportActivity', []],
+  '/console/t/:slug/projects/:name/activity': ['showProjectActivity', 'exportProjectActivity', ['getProject']],
+} as const
 const PAGE = 50
 /** Most pages of 100 entries in a file. docs/accounts.md: Activity. */
 const FILE_PAGES = 20
@@ -32,43 +37,55 @@ type Input = ScreenInput<Filter>
 type Subjects = ReadonlyMap<string, AuditTarget>
 type Entry = ActivityList['entries'][number]
 
-export const activityScreens: readonly Screen[] = [
+export const activityScreens: readonly Screen[] = Object.entries(LISTS).flatMap(([path, [name, exportName, calls]]) => [
   consoleScreen({
     method: 'GET',
-    path: LIST,
-    name: 'consoleActivity',
+    path,
+    name,
     query: Filter,
-    calls: ['getActivity', 'getTeamMembers'],
+    calls: ['getActivity', 'getTeamMembers', ...calls],
     run: showActivity,
   }),
   consoleScreen({
     method: 'GET',
-    path: `${LIST}/export`,
-    name: 'consoleExportActivity',
+    path: `${path}/export`,
+    name: exportName,
     query: Filter,
-    calls: ['getActivity'],
+    calls: ['getActivity', ...calls],
     run: exportActivity,
   }),
-]
+])
+
+/** `project`: undefined on the page of the account. */
+type Place = { account: OwnAccount; path: string; project?: Pick<Project, 'id' | 'name'> }
+
+async function findPlace(ctx: ConsoleCtx, params: Input['params']): Promise<Place> {
+  const account = await findAccountOfPath(ctx, params)
+  if (params.name === undefined) return { account, path: accountPath(account, 'activity') }
+  const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name } })
+  return { account, path: projectPath(account, project.name, 'activity'), project }
+}
 
 async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
-  const account = await findAccountOfPath(ctx, params)
+  const { account, path, project } = await findPlace(ctx, params)
   const { entries, pagination } = await ctx.callRoute<ActivityList>('getActivity', {
     account,
-    query: { ...requestOf(query), limit: String(PAGE) },
+    query: { ...requestOf(query), projectId: project?.id, limit: String(PAGE) },
   })
-  const path = accountPath(account, 'activity')
   const pairs = Object.entries({ ...query, until: undefined }).filter((pair): pair is [string, string] =>
     Boolean(pair[1]),
   )
   const search = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
-  return accountPage(ctx, account, 'activity', {
+  const content = {
     title: 'Activity',
     body: html`<div class="head"><h1>Activity</h1><a class="btn" href="${path}/export${search}" data-turbo="false">${icon('download')}Export as CSV</a></div>
 ${filters(path, query, await actorChoices(ctx, account, entries, query.actorId))}
-${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
+${entries.length === 0 ? nothing(pagination.next !== null) : table(account, path, entries, await subjectsOf(ctx, account, entries), ctx.now)}
 ${paginationLinks(path, query, pagination.next)}`,
-  })
+  }
+  return project
+    ? projectPage(ctx, account, project.name, 'activity', content)
+    : accountPage(ctx, account, 'activity', content)
 }
 
 /** The entries before `until` of a page, and of the chosen days. */
@@ -120,8 +137,8 @@ function subjectsOf(ctx: ConsoleCtx, account: OwnAccount, entries: readonly Entr
   )
 }
 
-function table(account: OwnAccount, entries: readonly Entry[], subjects: Subjects, now: number): Html {
-  const of = (query: Record<string, string>) => `${accountPath(account, 'activity')}?${new URLSearchParams(query)}`
+function table(account: OwnAccount, path: string, entries: readonly Entry[], subjects: Subjects, now: number): Html {
+  const of = (query: Record<string, string>) => `${path}?${new URLSearchParams(query)}`
   return dataTable(
     'Activity',
     ['Who', 'What', 'Fields', 'When'],
@@ -140,20 +157,26 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
 
 /** The newest matching entries as a CSV file. */
 async function exportActivity(ctx: ConsoleCtx, { params, query }: Input) {
-  const account = await findAccountOfPath(ctx, params)
+  const { account, project } = await findPlace(ctx, params)
   const lines = [['at', 'actorKind', 'actorId', 'actorName', 'type', 'subjectId', 'fields']]
   let { until, ...filter } = requestOf(query)
   for (let page = 0; page < FILE_PAGES; page++) {
     const { entries, pagination } = await ctx.callRoute<ActivityList>('getActivity', {
       account,
-      query: { ...filter, until, limit: '100' },
+      query: { ...filter, projectId: project?.id, until, limit: '100' },
     })
     lines.push(...entries.map(lineOf))
     if (pagination.next === null) break
     until = String(pagination.next)
   }
   const text = `${lines.map((line) => line.map(cellOf).join(',')).join('\r\n')}\r\n`
-  return { download: { fileName: `activity-${account.slug}.csv`, contentType: 'text/csv; charset=utf-8', text } }
+  return {
+    download: {
+      fileName: `activity-${project?.name ?? account.slug}.csv`,
+      contentType: 'text/csv; charset=utf-8',
+      text,
+    },
+  }
 }
 
 function lineOf({ at, actor, type, subjectId, fields }: Entry): string[] {

@@ -17,7 +17,7 @@ import { button, cardTitle } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import type { FormError } from '../form-error.ts'
 import { personPage, personPath } from '../frame.ts'
-import { browserName } from '../names/browsers.ts'
+import { placeCells, sessionBrowser } from '../names/browsers.ts'
 import { relativeTime } from '../time.ts'
 
 const SECURITY = personPath('security')
@@ -112,8 +112,8 @@ ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign ou
 function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
   const row = (session: OwnSession) => {
     const here = session.hash === ctx.user.sessionHash
-    const where = browserName(session.agent) ?? (session.agent?.slice(0, 40) || 'Unknown browser')
-    return html`<tr><td>${where}${here && html` <span class="badge">This browser</span>`}</td><td>${session.address ?? html`<span class="soft">Not recorded</span>`}</td>
+    const where = sessionBrowser(session.agent)
+    return html`<tr>${placeCells(session.agent, session.address, here && html` <span class="badge">This browser</span>`)}
 <td>${relativeTime(session.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(session.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${session.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${session.address ?? session.id}` })}</td></tr>`
   }

@@ -216,5 +216,6 @@ export async function recordVariableRead(ctx: OperatorCtx, build: Row<'build'>):
     type: 'leaseBuild',
     subject_id: build.deployment_id,
     fields_json: JSON.stringify([build.is_production === 1 ? 'production' : 'preview']),
+    project_id: build.project_id,
   })
 }

@@ -63,6 +63,7 @@ import * as domainChecks from './migrations/0219-domain-checks.ts'
 import * as dataCacheSizes from './migrations/0221-data-cache-sizes.ts'
 import * as skewVariable from './migrations/0222-skew-variable.ts'
 import * as functionUsage from './migrations/0223-function-usage.ts'
+import * as auditProjects from './migrations/0224-audit-projects.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -129,4 +130,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0221-data-cache-sizes': dataCacheSizes,
   '0222-skew-variable': skewVariable,
   '0223-function-usage': functionUsage,
+  '0224-audit-projects': auditProjects,
 }

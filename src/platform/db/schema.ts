@@ -126,6 +126,8 @@ type CoreTables = {
     type: string
     subject_id: string | null
     fields_json: string
+    /** The project that it is about, for the filter of activity. Not part of the hash; null: none, or an entry from before the column. */
+    project_id: string | null
     /** Its position in the chain, followed by its hash (audit-chain.ts); null: not linked yet. */
     position: number | null
     hash: string | null

@@ -11,7 +11,7 @@ import { type Gates, isBulk, type LongBody, runWhenAdmitted, runWithBody } from 
 import { openStream } from '../fairness/streams.ts'
 import { countRequest } from '../limiter/limiter.ts'
 import { spendWrite } from '../limiter/spending.ts'
-import { fieldsOf, recordWrite, subjectId } from '../outbox/outbox.ts'
+import { fieldsOf, projectIdOf, recordWrite, subjectId } from '../outbox/outbox.ts'
 import { recordSecretRead } from '../outbox/secret-reads.ts'
 import { transact, type WriteContext } from '../outbox/transact.ts'
 import { Refusal } from '../refusals/refusal.ts'
@@ -213,7 +213,8 @@ async function writeInTransaction(
     if (route.fileBody === undefined && audited !== null) {
       const named = subjectId(answer ?? resource, input)
       const type = audited ?? route.operationId
-      const eventBytes = await recordWrite(ctx, ctx.outgoing, type, named, fieldsOf(input.body))
+      const projectId = projectIdOf(resource, answer)
+      const eventBytes = await recordWrite(ctx, ctx.outgoing, type, named, fieldsOf(input.body), projectId)
       if (spend !== undefined) await spendWrite(spend, eventBytes, now)
     }
     const bytes = serializeResponse(route, answer, request.url)

@@ -11,14 +11,14 @@ import type { Row } from '../db/schema.ts'
 
 export type ChainLink = { position: number; hash: string }
 /** An audit entry before it is linked. */
-export type AuditEntry = Omit<Row<'audit'>, keyof ChainLink>
+export type AuditEntry = Omit<Row<'audit'>, keyof ChainLink | 'project_id'> & { project_id?: string | null }
 
 export const GENESIS_LINK: ChainLink = { position: 0, hash: '' }
 export const CHAIN_SLICE = 500
 /** Unlinked entries are counted up to this number. */
 const MAX_UNLINKED = 10_000
 
-/** Returns the link of an entry after `previous`. The hash covers every column in a fixed order. */
+/** Returns the link of an entry after `previous`. The hash covers every column but the project, in a fixed order. */
 export function linkAfter(previous: ChainLink, entry: AuditEntry): ChainLink {
   const position = previous.position + 1
   const content = [
@@ -51,7 +51,7 @@ export async function appendAuditEntry(
   entry: AuditEntry,
 ): Promise<void> {
   const link = deps.db.engine === 'sqlite' ? linkAfter(await readChainHead(db), entry) : { position: null, hash: null }
-  await insertEntry(db, { ...entry, ...link })
+  await insertEntry(db, { ...rowOf(entry), ...link })
 }
 
 /**
@@ -70,13 +70,17 @@ export async function appendAuditEntries(
   let last = await readChainHead(db)
   const rows = (await newEntries(db, deps.clock, entries)).map((entry) => {
     last = linkAfter(last, entry)
-    return { ...entry, ...last }
+    return { ...rowOf(entry), ...last }
   })
   await insertRows(db, 'audit', rows)
 }
 
 function unlinked(entry: AuditEntry): Row<'audit'> {
-  return { ...entry, position: null, hash: null }
+  return { ...rowOf(entry), position: null, hash: null }
+}
+
+function rowOf(entry: AuditEntry) {
+  return { ...entry, project_id: entry.project_id ?? null }
 }
 
 /** Returns the entries that are not written yet. The entry records a new stamp, so that a second attempt recognizes it. */

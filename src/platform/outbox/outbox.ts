@@ -19,13 +19,17 @@ export function toPendingEvent(
 
 const insertEvent = preparedInsert('event')
 
-/** Writes the events of an operation and its audit entry. `fields`: names of sent fields, never values. Returns the bytes of the events. */
+/**
+ * Writes the events of an operation and its audit entry. `fields`: names of sent fields, never values. `projectId`: the project that it is about.
+ * Returns the bytes of the events.
+ */
 export async function recordWrite(
   ctx: OperatorCtx & { caller?: Caller },
   outgoing: PendingEvent[],
   type: string,
   subjectId: string | null,
   fields: string[],
+  projectId: string | null = null,
 ): Promise<number> {
   const bytes = await writeEvents(ctx, outgoing)
   await appendAuditEntry(ctx, {
@@ -37,8 +41,15 @@ export async function recordWrite(
     type,
     subject_id: subjectId,
     fields_json: JSON.stringify(fields),
+    project_id: projectId ?? projectOfEvents(outgoing),
   })
   return bytes
+}
+
+/** The project of all events, where it is one. */
+function projectOfEvents(outgoing: readonly PendingEvent[]): string | null {
+  const [id, ...others] = new Set(outgoing.flatMap(({ about }) => about.projectId ?? []))
+  return others.length === 0 ? (id ?? null) : null
 }
 
 /**
@@ -112,6 +123,17 @@ export function fieldsOf(body: unknown): string[] {
 /** Returns the target id for the audit log. */
 export function subjectId(touched: unknown, input: Input): string | null {
   return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? idsOf(touched)
+}
+
+type OfProject = { id?: unknown; project_id?: unknown; projectId?: unknown; project?: { id?: unknown } | null }
+
+/** Returns the project that a request was about: the first one that is, holds or is in what was found. */
+export function projectIdOf(...found: readonly unknown[]): string | null {
+  const ids = found.flatMap((one) => {
+    const { id, project_id, projectId, project } = (one ?? {}) as OfProject
+    return [project?.id, project_id, projectId, id]
+  })
+  return ids.find((id): id is string => typeof id === 'string' && id.startsWith('prj_')) ?? null
 }
 
 /** The ids of the items in a list response, comma-separated. */

@@ -114,6 +114,7 @@ async function verify(deps: Deps, { account_id, name }: Domain, records: DnsAnsw
       type: 'verifyProjectDomain',
       subject_id: project.id,
       fields_json: '[]',
+      project_id: project.id,
     })
   })
 }

@@ -5,8 +5,8 @@ import type { SearchResult } from './schema.ts'
 /** `partial`: the account has more rows than were scanned. */
 export type FinderResult = { found: Omit<SearchResult, 'kind'>[]; partial: boolean }
 
-/** Finds a lower-case text and returns at most `count` results. */
-export type Finder = (ctx: Ctx, text: string, count: number) => Promise<FinderResult>
+/** Finds a lower-case text and returns at most `count` results. `typed`: the text as it was sent, for ids. */
+export type Finder = (ctx: Ctx, text: string, count: number, typed: string) => Promise<FinderResult>
 
 /** The most projects to scan for a caller who sees only some, or for variables. */
 export const MAX_SEARCHED_PROJECTS = 1000

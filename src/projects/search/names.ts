@@ -1,4 +1,4 @@
-/** Finds projects and domains by part of their names, in slices of an index. docs/scaling.md: How a search works. */
+/** Finds projects and domains by part of their names, and projects by id, in slices of an index. docs/scaling.md: How a search works. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
@@ -10,14 +10,14 @@ import { exactFirst, exactly, type FinderResult, isLonger, MAX_SEARCHED_PROJECTS
 const MAX_NAMES = 50_000
 const SLICE = 5000
 
-/** Finds visible projects whose name contains the text. */
-export async function findProjects(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
+/** Finds visible projects whose name contains the text, and one by its id. */
+export async function findProjects(ctx: Ctx, text: string, count: number, typed: string): Promise<FinderResult> {
   const { projectIds } = ctx.caller
   const all = ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', ctx.account.id)
   if (projectIds !== null) {
     const found = await all
       .where('id', 'in', jsonArrayValues(ctx.db, JSON.stringify(projectIds.slice(0, MAX_SEARCHED_PROJECTS))))
-      .where(sql<boolean>`name like ${containsPattern(text)} escape '!'`)
+      .where(sql<boolean>`(name like ${containsPattern(text)} escape '!' or id = ${typed})`)
       .orderBy(exactly('name', text))
       .orderBy('name')
       .limit(count)
@@ -25,8 +25,9 @@ export async function findProjects(ctx: Ctx, text: string, count: number): Promi
     return { found, partial: projectIds.length > MAX_SEARCHED_PROJECTS }
   }
   const { names, partial } = await walkNames(ctx, 'project', text, count)
-  const found = await all.where('name', 'in', names).orderBy('name').execute()
-  return { found: firstOf(found, text, count), partial }
+  const byId = await all.where('id', '=', typed).execute()
+  const named = await all.where('name', 'in', names).orderBy('name').execute()
+  return { found: [...byId, ...firstOf(named, text, count)].slice(0, count), partial }
 }
 
 /** Finds domains of visible projects whose name contains the text. */

@@ -24,12 +24,12 @@ const FINDERS: Record<Kind, { needs: readonly Permission[]; find: Finder }> = {
 /** Finds a text: at most `limit` per readable kind, exact names first. Kinds run in order, so a search uses one connection. */
 export async function searchAccount(ctx: Ctx, _: undefined, { query }: Input<SearchQuery>): Promise<SearchResults> {
   const { limit = DEFAULT_LIMIT } = query
-  const text = query.q.trim().toLowerCase()
+  const typed = query.q.trim()
   const answer: SearchResults = { results: [], more: [], partial: [] }
   for (const kind of KINDS) {
     const { needs, find } = FINDERS[kind]
     if (!needs.every((permission) => ctx.caller.permissions.has(permission))) continue
-    const { found, partial } = await find(ctx, text, limit + 1)
+    const { found, partial } = await find(ctx, typed.toLowerCase(), limit + 1, typed)
     answer.results.push(...found.slice(0, limit).map((result) => ({ kind, ...result })))
     if (found.length > limit) answer.more.push(kind)
     if (partial) answer.partial.push(kind)

@@ -1,4 +1,4 @@
-/** Finds variable keys by part, in the most recently changed projects. It reads no values. */
+/** Finds variable keys by part, and variables by id, in the most recently changed projects. It reads no values. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
@@ -15,14 +15,14 @@ const ENOUGH = 100
 
 type Project = { id: string; name: string }
 
-/** Finds variable keys that contain the text, in the most recently changed projects. */
-export async function findVariables(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
+/** Finds variables by a part of the key or by id, in the most recently changed projects. */
+export async function findVariables(ctx: Ctx, text: string, count: number, typed: string): Promise<FinderResult> {
   const { projects, partial } = await recentProjects(ctx)
   const { slices, partial: isCut } = cut(projects, await placesOf(ctx, projects))
   const found: FinderResult['found'] = []
   const pace = createYielder()
   for (const slice of slices) {
-    found.push(...(await findIn(ctx, slice, text)))
+    found.push(...(await findIn(ctx, slice, text, typed)))
     if (found.length >= ENOUGH) break
     await pace()
   }
@@ -75,13 +75,18 @@ function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) 
   return { slices, partial: false }
 }
 
-async function findIn({ db, caller }: Ctx, projects: readonly Project[], text: string): Promise<FinderResult['found']> {
+async function findIn(
+  { db, caller }: Ctx,
+  projects: readonly Project[],
+  text: string,
+  typed: string,
+): Promise<FinderResult['found']> {
   const rows = await db
     .selectFrom('env_var')
     .select(['project_id', 'key'])
     .distinct()
     .where('project_id', 'in', jsonArrayValues(db, JSON.stringify(projects.map(({ id }) => id))))
-    .where(sql<boolean>`lower(env_var.key) like ${containsPattern(text)} escape '!'`)
+    .where(sql<boolean>`(lower(env_var.key) like ${containsPattern(text)} escape '!' or env_var.id = ${typed})`)
     .where(visibleTo(caller))
     .orderBy('key')
     .limit(ENOUGH)

@@ -1,6 +1,8 @@
 /** Who changed what in an account, and teams that users create. docs/accounts.md: Activity, Teams. */
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
+import { seedDeployment } from '../../support/projects.ts'
+import { tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
@@ -50,6 +52,49 @@ onBothEngines(
     assert.deepEqual(latest.body.entries[0], all.body.entries[0])
     assert.ok(latest.body.entries.every((entry) => entry.at >= at))
     assert.deepEqual((await team('GET', `/v1/activity?limit=100&since=${at + 1}`)).body.entries, [])
+  },
+)
+
+onBothEngines(
+  'the activity of a project has what is in it, also what is gone, and nothing of other projects',
+  async (world) => {
+    const call = callWith(world.call, `teamId=${world.credentials.teamId}`)
+    const { id } = (await call('POST', '/v10/projects', { name: 'web' })).body
+    const { id: otherId } = (await call('POST', '/v10/projects', { name: 'other' })).body
+    const of = async (projectId: string) =>
+      (await call('GET', `/v1/activity?limit=100&projectId=${projectId}`)).body.entries.map(({ type }) => type)
+    const variable = { key: 'A', value: '1', target: ['preview'] }
+    const { id: envId } = (await call('POST', '/v10/projects/web/env', variable)).body.created
+    await call('GET', `/v1/projects/web/env/${envId}`)
+    await call('DELETE', `/v9/projects/web/env/${envId}`)
+    await call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+    await call('DELETE', '/v9/projects/web/domains/www.example.com')
+    const deployment = await seedDeployment(world, id, { url: 'one.host.test', target: 'preview' })
+    await call('DELETE', `/v13/deployments/${deployment}`)
+    await call('POST', '/v10/projects/other/env', variable)
+    await call('PATCH', '/v9/projects/other', { devCommand: 'x' })
+    await call('PATCH', '/v9/projects/web', { name: 'renamed' })
+    await world.deps.secretReads.write()
+    assert.deepEqual((await of(id)).toSorted(), [
+      'addProjectDomain',
+      'createProject',
+      'createProjectEnv',
+      'deleteDeployment',
+      'getProjectEnv',
+      'removeProjectDomain',
+      'removeProjectEnv',
+      'updateProject',
+    ])
+    assert.deepEqual(await of(otherId), ['updateProject', 'createProjectEnv', 'createProject'])
+    assert.deepEqual(await of('prj_unknown'), [])
+    // The entries of an earlier version have no project.
+    await tamper(world, 'audit', { project_id: null })
+    assert.deepEqual(await of(id), ['updateProject', 'createProject'])
+    await call('DELETE', `/v9/projects/${id}`)
+    assert.deepEqual(await of(id), ['deleteProject', 'updateProject', 'createProject'])
+    const rival = await world.user('rival')
+    assert.deepEqual((await rival.call('GET', `/v1/activity?projectId=${id}`)).body.entries, [])
+    assert.equal((await world.operator('GET', '/operator/v1/audit/verify')).body.verified, true)
   },
 )
 

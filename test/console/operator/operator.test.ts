@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { operatorScreens } from '../../../src/console/operator/screens.ts'
 import { DELIVERY_STATES } from '../../../src/console/webhooks/deliveries.ts'
-import { openClient, openSignedInClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
+import { openClient, openSignedInClient, PASSWORD, pathOf, seedPassword } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
 import { eventually } from '../../support/eventually.ts'
 import { readQueuedMail } from '../../support/queued-mail.ts'
@@ -115,6 +115,33 @@ onBothEngines(
     assert.match((await operator.post(`${path}/second-factors`)).text, /Confirm that it is you/)
   },
 )
+
+onBothEngines('the page of a user says where each session signed in, as their own page does', async (world) => {
+  const ada = await world.user('ada')
+  await seedPassword(world, ada.id)
+  const theirs = openClient(world)
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
+  await theirs.get('/sign-in')
+  await theirs.post('/sign-in', { name: 'ada', password: PASSWORD }, { 'user-agent': agent })
+  const other = openClient(world)
+  await other.get('/sign-in')
+  await other.post('/sign-in', { name: 'ada', password: PASSWORD }, { 'user-agent': '<b>' })
+  const { sessions } = (await world.operator('GET', `/operator/v1/users/${ada.id}`)).body
+  assert.deepEqual(sessions.map(({ agent, address }) => [agent, address]).toSorted(), [
+    ['<b>', '127.0.0.1'],
+    [agent, '127.0.0.1'],
+  ])
+  const operator = await openSignedInClient(world)
+  const { text } = await operator.get(`${ROOT}/people/${ada.id}`)
+  for (const browser of ['Firefox on Linux', '&lt;b&gt;'])
+    assert.match(
+      text,
+      new RegExp(`data-label="Browser">${browser}</td><td data-label="IP address">127\\.0\\.0\\.1</td>`),
+    )
+  await tamper(world, 'session', { agent: null, address: null }, { user_id: ada.id })
+  const old = (await operator.get(`${ROOT}/people/${ada.id}`)).text
+  assert.match(old, /data-label="Browser">Unknown browser<[^>]*>.*Not recorded/)
+})
 
 onBothEngines('an operator signs a user out of all browsers, and tokens keep working', async (world) => {
   const ada = await world.user('ada')

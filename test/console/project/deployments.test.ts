@@ -1,6 +1,7 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
 import { addUsage } from '../../../src/projects/deployments/usage.ts'
+import { runTimer } from '../../../src/timers.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { setInTransfer, tamper } from '../../support/states.ts'
@@ -90,6 +91,36 @@ onBothEngines(
     const shown = (await client.get(`${PATH}/${id}`)).text
     assert.ok(shown.includes('<dt>Last 24 hours</dt><dd>2,006 requests (6 failed), 2.0 MiB sent</dd>'), shown)
     assert.doesNotMatch((await client.get(`${PATH}/${other}`)).text, /Last 24 hours/)
+    assert.doesNotMatch(shown, /Requests by hour/, 'two hours are in the sum')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a day of visitors is a chart by the hour on the page of its deployment, and a line on that of the project',
+  async (world) => {
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
+    const id = await web.deploy()
+    const now = world.deps.clock.now()
+    const hour = now - (now % 3_600_000)
+    const line = { deploymentId: id, bytes: 1024, statuses: { '2xx': 30, '3xx': 0, '4xx': 0, '5xx': 10 } }
+    const usage = [0, 1, 22].map((ago) => ({ ...line, requests: 40 * (ago + 1), hour: hour - ago * 3_600_000 }))
+    await world.deps.db.write((tx) => addUsage(tx, { server: 'one', sequence: 1, usage }, now))
+    const { text } = await client.get(`${PATH}/${id}`)
+    const [chart = ''] = /<figure class="drawing">[\s\S]*?<\/figure>/.exec(text) ?? []
+    assert.match(chart, /aria-label="Requests by hour, at most 920"/)
+    assert.equal(chart.match(/<rect class="main"/g)?.length, 24, 'hours without a visitor have a place, too')
+    const rows = [
+      ...chart.matchAll(/data-label="answered" class="num">(\d+)<.*?data-label="failed \(5xx\)" class="num">(\d+)</g),
+    ]
+    const counts = rows.map(([, answered, failed]) => `${answered} ${failed}`).filter((one) => one !== '0 0')
+    assert.deepEqual(counts, ['910 10', '70 10', '30 10'])
+    const overview = (await client.get(PATH.replace('/deployments', ''))).text
+    assert.match(
+      overview,
+      /<dt>Last 24 hours<\/dt><dd>1,040 requests \(30 failed\)[\s\S]*aria-label="By hour, at most 920"/,
+    )
   },
   SETTINGS,
 )
@@ -189,7 +220,7 @@ onBothEngines(
     const held = await overview()
     assert.match(
       held,
-      /Rolled back <time[^>]*>just now<\/time> to <a [^>]*>Take gift cards<\/a>\. New deployments will not go live/,
+      /Rolled back <time[^>]*>just now<\/time> by you to <a [^>]*>Take gift cards<\/a>\. New deployments will not go live/,
     )
     assert.match(held, new RegExp(`/${third}">[^<]*</a> is waiting\\.`))
     assert.match(held, new RegExp(`/${second}/promote">Undo the rollback…</a>`))
@@ -309,6 +340,35 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines('who rolled back is named, where one undoes it, too', async (world) => {
+  const { teamId } = world.credentials
+  const query = `?teamId=${teamId}`
+  const id = await seedProject(world, 'web', query)
+  const [first, second] = [
+    await seedDeployment(world, id, { url: 'd1.host.test' }),
+    await seedDeployment(world, id, { url: 'd2.host.test' }),
+  ]
+  const mate = await world.user('mate')
+  await world.join(mate, 'MEMBER')
+  const rolled = await mate.call('POST', `/v1/projects/${id}/rollback/${first}${query}`, {})
+  assert.equal(rolled.status, 201, rolled.text)
+  await runTimer(world.deps, 'alias-requests', world.deps.clock.now())
+  const pages = ['', '/deployments/progress'].map((page) => `/console/t/team/projects/web${page}`)
+  const undo = new RegExp(`/deployments/${second}/promote">Undo the rollback…</a>`)
+  const client = await openSignedInClient(world)
+  for (const page of pages) {
+    const { text } = await client.get(page)
+    assert.match(text, /<\/time> by mate\b/, page)
+    assert.match(text, undo, page)
+  }
+  const own = await openSignedInClient(world, mate.id, 'mate')
+  for (const page of pages) assert.match((await own.get(page)).text, /<\/time> by you\b/, page)
+  const viewer = await world.user('viewer')
+  await world.join(viewer, 'VIEWER')
+  const reader = await openSignedInClient(world, viewer.id, 'viewer')
+  for (const page of pages) assert.doesNotMatch((await reader.get(page)).text, undo, page)
+})
 
 onBothEngines(
   'the list begins with the live deployment, and each row has a menu of what can be done to it',

@@ -81,3 +81,27 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines(
+  'the cron jobs of a project are turned off and on by its page, which says why none runs',
+  async (world) => {
+    await seedProject(world, 'web')
+    const client = await openSignedInClient(world)
+    await deploy(world.call, SITE, { target: 'production' })
+    await runTimer(world.deps, 'cron-jobs', world.deps.clock.now())
+    const path = '/console/t/admin/projects/web'
+    const enabled = async () => (await world.call('GET', '/v1/projects/web/crons')).body.enabled
+    assert.match((await client.get(path)).text, /action="[^"]*\/web\/crons"[\s\S]*>Turn off cron jobs</)
+    const off = await client.post(`${path}/crons`, { enabled: 'false' })
+    assert.deepEqual([off.status, off.location, await enabled()], [303, path, false], off.text)
+    const page = (await client.get(path)).text
+    assert.match(page, /role="status".*The cron jobs are off\.[\s\S]*They do not run: they are turned off\./)
+    await world.call('POST', '/v1/projects/web/pause')
+    assert.match((await client.get(path)).text, /They do not run: the project is paused, and they are turned off\./)
+    await world.call('POST', '/v1/projects/web/unpause')
+    assert.match(page, /name="enabled" value="true"[\s\S]*>Turn on cron jobs</)
+    assert.equal((await client.post(`${path}/crons`, { enabled: 'true' })).status, 303)
+    assert.equal(await enabled(), true)
+  },
+  SETTINGS,
+)

@@ -85,3 +85,46 @@ onBothEngines('a role that cannot change them sees the repository and the retent
   assert.match(retention.text, /<dt>Production<\/dt><dd>1 year<\/dd>/)
   for (const { text } of [git, retention]) assert.doesNotMatch(text, /<form[^>]*action="\/console\/t\//)
 })
+
+onBothEngines('a custom environment is renamed, described, and gets or loses its branches', async (world) => {
+  const client = await openSignedInClient(world)
+  await seedProject(world, 'web')
+  const environments = '/v9/projects/web/custom-environments'
+  const { id } = (await world.call('POST', environments, { slug: 'staging', description: 'before it is live' })).body
+  const path = `${SETTINGS}/environments/${id}`
+  const stored = async () => {
+    const { slug, description, branchMatcher } = (await world.call('GET', `${environments}/${id}`)).body
+    return [slug, description, branchMatcher]
+  }
+  assert.match((await client.get(path)).text, /name="slug" value="staging"[\s\S]*name="description" value="before it/)
+  const fields = { slug: 'next', description: '', branchType: 'startsWith', branchPattern: 'release/' }
+  const saved = await client.post(`${SETTINGS}/environments/staging`, fields)
+  assert.deepEqual([saved.status, saved.location], [303, path], saved.text)
+  assert.deepEqual(await stored(), ['next', undefined, { type: 'startsWith', pattern: 'release/' }])
+  const page = (await client.get(path)).text
+  assert.match(page, /<option value="startsWith" selected>[\s\S]*name="branchPattern" value="release\/"/)
+  await client.post(path, { ...fields, branchType: '', branchPattern: '' })
+  assert.deepEqual(await stored(), ['next', undefined, undefined])
+  for (const [wrong, name] of [
+    [{ slug: 'Not A Slug' }, 'slug'],
+    [{ branchPattern: '' }, 'branchPattern'],
+    [{ branchType: '' }, 'branchType'],
+  ] as const) {
+    const refused = await client.post(path, { ...fields, ...wrong })
+    assert.equal(refused.status, 400)
+    assert.match(refused.text, new RegExp(`name="${name}"[^>]*aria-invalid="true"`))
+  }
+  assert.deepEqual(await stored(), ['next', undefined, undefined])
+})
+
+onBothEngines('the caches of a project are purged after a second press', async (world) => {
+  const client = await openSignedInClient(world)
+  const id = await seedProject(world, 'web')
+  const purges = () => world.deps.db.read.selectFrom('project').select('purges_json').where('id', '=', id).execute()
+  const [{ purges_json: before }] = (await purges()) as [{ purges_json: string | null }]
+  assert.match((await client.get(SETTINGS)).text, /<details class="twice"[\s\S]*action="[^"]*\/settings\/purge"/)
+  const purged = await client.post(`${SETTINGS}/purge`)
+  assert.deepEqual([purged.status, purged.location], [303, SETTINGS], purged.text)
+  assert.match((await client.get(SETTINGS)).text, /role="status".*The caches are purged\./)
+  assert.notEqual((await purges())[0]!.purges_json, before)
+})

@@ -108,6 +108,22 @@ onBothEngines('a text is found anywhere in a name, in any case, and literally', 
   for (const [q, expected] of found) assert.deepEqual(await search(world.call, teamId, q), expected, q)
 })
 
+onBothEngines('a project and a variable are found by their ids, for callers who can see them', async (world) => {
+  const { teamId } = world.credentials
+  const { shop, other } = await openShop(world)
+  const [first] = (await world.call('GET', `/v10/projects/other/env?teamId=${teamId}`)).body.envs
+  const variable = first!.id
+  assert.deepEqual(await search(world.call, teamId, ` ${other} `), ['project other'])
+  assert.deepEqual(await search(world.call, teamId, variable), ['variable Shop_Secret'])
+  for (const part of [other.slice(0, -1), variable.slice(0, -1)])
+    assert.deepEqual(await search(world.call, teamId, part), [], 'whole ids alone')
+  const limited = await world.token({ teamId, projectIds: [shop] })
+  for (const id of [other, variable]) assert.deepEqual(await search(limited, teamId, id), [], id)
+  assert.deepEqual(await search(limited, teamId, shop), ['project web-shop'])
+  const rival = await world.user('rival')
+  for (const id of [shop, variable]) assert.deepEqual(await search(rival.call, undefined, id), [], id)
+})
+
 onBothEngines('exact matches come first, and the response says which kinds have more', async (world) => {
   const { teamId } = world.credentials
   for (const name of ['a-web', 'b-web', 'c-web', 'web']) await seedProject(world, name, `?teamId=${teamId}`)

@@ -18,6 +18,7 @@ export async function goTo(page: Page, address: string): Promise<number | undefi
 /** TABLE what a page is about, where its query says it. */
 const QUERIES: Readonly<Record<string, (samples: Samples) => string>> = {
   '/console/t/:slug/projects/:name/deployments/remove': ({ oldDeploymentId }) => `?id=${oldDeploymentId}`,
+  '/console/t/:slug/projects/:name/variables/delete': ({ envId }) => `?id=${envId}`,
 }
 
 export type ConsolePage = { path: string; address: string }

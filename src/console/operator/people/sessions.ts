@@ -5,16 +5,17 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import type { ConsoleCtx } from '../../../platform/pages/screen.ts'
 import { button } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
+import { placeCells } from '../../names/browsers.ts'
 import { relativeTime } from '../../time.ts'
 import { operatorPath } from '../frame.ts'
 
 /** Renders the sessions of a user, with a button that ends all of them. `path`: of the user. */
 export function sessionsOf(ctx: ConsoleCtx, path: string, { sessions }: Static<typeof UserDetails>): Html {
   const rows = sessions.map(
-    ({ createdAt, usedAt, expiresAt }) =>
-      html`<tr><td>${relativeTime(createdAt, ctx.now)}</td><td>${relativeTime(usedAt, ctx.now)}</td><td>${relativeTime(expiresAt, ctx.now)}</td></tr>`,
+    ({ createdAt, usedAt, expiresAt, agent, address }) =>
+      html`<tr>${placeCells(agent, address)}<td>${relativeTime(createdAt, ctx.now)}</td><td>${relativeTime(usedAt, ctx.now)}</td><td>${relativeTime(expiresAt, ctx.now)}</td></tr>`,
   )
-  return html`${dataTable('Sessions', ['Signed in', 'Last used', 'Expires'], rows, { none: 'Not signed in anywhere.' })}
+  return html`${dataTable('Sessions', ['Browser', 'IP address', 'Signed in', 'Last used', 'Expires'], rows, { none: 'Not signed in anywhere.' })}
 ${sessions.length > 0 && button(ctx, `${path}/sessions/end`, 'Sign out everywhere', { look: '' })}`
 }
 

@@ -97,7 +97,7 @@ export function removableRows(
 ): Html {
   const removes = canInAccount(account, 'project:write', 'deployment:write')
   return html`${deploymentRows(ctx, account, project, deployments, removes)}
-${removes && html`<form class="dep-chosen" id="${CHOSEN}" action="${projectPath(account, project.name, 'deployments/remove')}"><button class="btn bad">${icon('trash-2')}Remove chosen…</button></form>`}`
+${removes && html`<form class="chosen" id="${CHOSEN}" action="${projectPath(account, project.name, 'deployments/remove')}"><button class="btn bad">${icon('trash-2')}Remove chosen…</button></form>`}`
 }
 
 /** Renders deployments by time, each row a link with a menu. The live one says so, and has no box. */
@@ -114,7 +114,7 @@ export function deploymentRows(
     const box =
       hasBoxes &&
       deployment.id !== live &&
-      html`<label class="above dep-box"><input type="checkbox" name="id" value="${deployment.id}" form="${CHOSEN}" aria-label="Choose ${title}"></label>`
+      html`<label class="above choose"><input type="checkbox" name="id" value="${deployment.id}" form="${CHOSEN}" aria-label="Choose ${title}"></label>`
     return html`<li class="hit">${box}<div class="dep"><span class="dep-st">${deploymentState(project, deployment)}${buildDuration(deployment)}</span>
 <div class="dep-what"><span class="line tight one"><a class="to medium" href="${deploymentPath(account, project.name, deployment.id)}">${title}</a>${deployment.id === live && html`<span class="badge good">Current</span>`}</span>
 <span class="line tight">${commitRefs(deployment)}${title !== deployment.url && html`<span class="small faint cut">${deployment.url}</span>`}</span></div>

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, csrfFields } from '../../../platform/pages/screen.ts'
 import type { Project } from '../../../projects/projects/schema.ts'
 import { DATA_BUDGET } from '../../../sites/data-cache/entries.ts'
-import { cardTitle, countOf } from '../../controls.ts'
+import { cardTitle, confirmedButton, countOf } from '../../controls.ts'
 import { bytes } from '../../operator/frame.ts'
 import { relativeTime } from '../../time.ts'
 
@@ -24,6 +24,12 @@ ${csrfFields(ctx)}
 <input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
 <p class="line"><button class="btn">${userDisabled ? 'Enable' : 'Disable'}</button></p>
 </form>`
+}
+
+/** Renders the button that deletes what sites servers keep of the project. */
+export function purgeCard(ctx: ConsoleCtx, path: string): Html {
+  return html`<section class="card in stack form">${cardTitle('Purge caches', 'Deletes cached pages, answers of functions and cached data of all deployments. The next visitors wait until each is made again.')}
+<div>${confirmedButton(ctx, `${path}/purge`, 'Purge caches')}</div></section>`
 }
 
 /** Renders how much sites servers keep, and the limit. */

@@ -7,7 +7,7 @@ import { Type } from '../../../platform/schema/builder.ts'
 import { type EnvList, type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
 import { action, formErrorNotice } from '../../action.ts'
 import { actionMenu, apiCommand, countOf, filterForm, shellCommand, TOKEN_HINT } from '../../controls.ts'
-import { dataTable, select } from '../../fields.ts'
+import { type Choice, dataTable, select } from '../../fields.ts'
 import type { FormError } from '../../form-error.ts'
 import { canInAccount, findAccountOfPath, projectPage } from '../../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
@@ -27,9 +27,15 @@ import {
 import { valueFrameId } from './values.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
-const Search = Type.Object({ search: Text, environment: Text, branch: Text })
+const Search = Type.Object({ search: Text, environment: Text, branch: Text, sort: Text })
 type Query = Static<typeof Search>
 type Listed = Static<typeof EnvList>['envs']
+
+const ORDERS: readonly Choice[] = [
+  ['', 'By key'],
+  ['changed', 'Last changed first'],
+]
+const CHOSEN = 'chosen'
 
 const SHOWN = ['filterProjectEnvs', 'getProjectCustomEnvironments', ...USER_NAME_CALLS]
 
@@ -61,7 +67,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     params: { idOrName: project },
   })
   const environments = await readCustomEnvironments(ctx, account, project)
-  const found = narrow(envs, query).sort(compareKeys)
+  const found = narrow(envs, query).sort(query.sort === 'changed' ? compareTimes : compareKeys)
   const people = found.flatMap(({ updatedBy }) => updatedBy ?? [])
   const names = await readUserNames(ctx, account, people)
   const logos = new Set(found.flatMap((variable) => originOf(variable.integration?.icon)))
@@ -93,8 +99,14 @@ function filters(path: string, query: Query, count: number, choices: ReturnType<
 <input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${countOf(count, 'variable')}"></div>
 <div>${select('environment', 'Environment', [['', 'Any environment'], ...choices], { value: query.environment })}</div>
 <div><label for="branch">Branch</label>
-<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="Branch"></div>`
-  return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
+<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="Branch"></div>
+<div>${select('sort', 'Order', ORDERS, { value: query.sort })}</div>`
+  return filterForm(path, [query.search, query.environment, query.branch, query.sort].some(Boolean), fields)
+}
+
+/** The last changed first. */
+function compareTimes(a: Listed[number], b: Listed[number]): number {
+  return b.updatedAt - a.updatedAt || compareKeys(a, b)
 }
 
 /** One file for each environment whose values the role can read. */
@@ -110,19 +122,25 @@ ${names.map((name) => html`<a href="${path}/export?environment=${encodeURICompon
 type Around = { path: string; environments: CustomEnvironments; names: ReadonlyMap<string, string> }
 
 function table(ctx: ConsoleCtx, account: OwnAccount, envs: Listed, { path, environments, names }: Around): Html {
-  return dataTable(
+  const removes = envs.some((variable) => canChangeVariable(account, variable))
+  return html`${dataTable(
     'Variables',
     ['Key', 'Environments', 'Value', 'Changed', 'Actions'],
     envs.map(
       (variable) =>
-        html`<tr><td><a href="${path}/${variable.id}/${canChangeVariable(account, variable) ? 'edit' : 'history'}"><code>${variable.key}</code></a>${maker(variable)}${variable.comment && html`<br><span class="soft small">${variable.comment}</span>`}</td>
+        html`<tr><td>${canChangeVariable(account, variable) && box(variable)}<a href="${path}/${variable.id}/${canChangeVariable(account, variable) ? 'edit' : 'history'}"><code>${variable.key}</code></a>${maker(variable)}${variable.comment && html`<br><span class="soft small">${variable.comment}</span>`}</td>
 <td>${environmentsLabel(variable, environments)}</td>
 <td>${value(account, variable, path)}</td>
 <td><a class="soft" href="${path}/${variable.id}/history">${relativeTime(variable.updatedAt, ctx.now)}</a>${changedBy(variable, names)}</td>
 <td class="act">${menu(account, variable, path)}</td></tr>
 `,
     ),
-  )
+  )}
+${removes && html`<form class="chosen" id="${CHOSEN}" action="${path}/delete"><button class="btn bad">${icon('trash-2')}Delete chosen…</button></form>`}`
+}
+
+function box({ id, key }: Listed[number]): Html {
+  return html`<label class="choose"><input type="checkbox" name="id" value="${id}" form="${CHOSEN}" aria-label="Choose ${key}"></label>`
 }
 
 /** Users who left the account have no name here; the history has their id. */
