@@ -27,7 +27,7 @@ import { siteAddress } from './deployment/details.ts'
 import { firstDeployment } from './deployment/first.ts'
 import { readRequester } from './deployment/requester.ts'
 import { deploymentRows, isPassedOver, rowOf } from './deployment/rows.ts'
-import { readVisitors, visitorsFact } from './deployment/visitors.ts'
+import { readUsage, visitorsFact } from './deployment/visitors.ts'
 import { domainPath } from './domains.ts'
 import { cronJobs } from './functions/cron-jobs.ts'
 import { isInTransfer, projectStateLabel } from './list.ts'
@@ -89,7 +89,7 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, error?: For
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.callRoute<Project>('getProject', { account, params: { idOrName: params.name! } })
   const live = project.targets.production
-  const visitors = live && (await readVisitors(ctx, account, live.id))
+  const visitors = live && (await readUsage(ctx, account, live.id)).visitors
   const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
   return projectPage(ctx, account, project.name, '', {
     title: 'Overview',
