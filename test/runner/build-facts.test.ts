@@ -192,6 +192,35 @@ test('the reason of a failure is the line that names it', () => {
   assert.ok(explainExit(exit, ['Error: '.padEnd(9000, 'x')]).message.length <= 2000)
 })
 
+/** TABLE the end of a log → what its reason says in addition to the command that failed. */
+const COMMANDS: readonly (readonly [lines: readonly string[], reason: readonly string[]])[] = [
+  [
+    [
+      'Installing dependencies...',
+      'npm warn EBADENGINE Unsupported engine',
+      'npm error code EINTEGRITY',
+      'npm error sha512-a integrity checksum failed',
+      'npm error A complete log of this run can be found in: /work/home/x.log',
+    ],
+    ['npm error code EINTEGRITY', 'npm error sha512-a integrity checksum failed'],
+  ],
+  [
+    ['> build', 'error during build:', 'no such module', '    at file:///work/source/a.js:1'],
+    ['error during build:', 'no such module', '    at file:///work/source/a.js:1'],
+  ],
+  [[' ERR_PNPM_TARBALL_INTEGRITY  Got unexpected checksum'], [' ERR_PNPM_TARBALL_INTEGRITY  Got unexpected checksum']],
+  [['Compiled', 'done'], []],
+]
+
+test('a command that failed is named with what it said itself', () => {
+  const failed = 'Error: Command "npm install" exited with 1'
+  for (const [lines, reason] of COMMANDS)
+    assert.equal(
+      explainExit({ code: 1, signal: null }, [...lines, failed]).message,
+      [failed, ...reason, 'The build ended with exit code 1.'].join('\n'),
+    )
+})
+
 test('each tool has a lockfile with a hash for every package, and names no registry', () => {
   /** They were not on the registry when the file was written. Each is optional and for another system. */
   const without = /vc-native-(darwin|win32|linux-arm64)/
