@@ -188,7 +188,17 @@ test('the reason of a failure is the line that names it', () => {
     message: 'Error: Command "npm run build" exited with 1\nThe build ended with exit code 1.',
   })
   assert.match(explainExit(exit, []).message, /exit code 1/)
-  assert.equal(explainExit({ code: 137, signal: null }, []).code, 'BUILD_OUT_OF_MEMORY')
+  const killed = { code: 'BUILD_OUT_OF_MEMORY', message: /^The build was killed, probably because memory ran out / }
+  const ranOut = { code: 'BUILD_OUT_OF_MEMORY', message: /^The build ran out of memory / }
+  for (const [code, line, expected] of [
+    [137, '', killed],
+    [1, 'Error: Command "npm run build" exited with SIGKILL', killed],
+    [137, 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory', ranOut],
+  ] as const) {
+    const explained = explainExit({ code, signal: null }, [line])
+    assert.equal(explained.code, expected.code)
+    assert.match(explained.message, expected.message)
+  }
   assert.ok(explainExit(exit, ['Error: '.padEnd(9000, 'x')]).message.length <= 2000)
 })
 

@@ -26,8 +26,10 @@ const REASONS: readonly RegExp[] = [
 const COMMAND = /^\s*Error: Command ".*" exited with /
 /** It names a file that goes with the build. */
 const LOG_OF_NPM = /^npm (?:ERR!|error) A complete log/
-/** TABLE signs of missing memory. 137: killed with SIGKILL, which is what the kernel does then. */
-const MEMORY = /heap out of memory|exited with SIGKILL|\bENOMEM\b|Cannot allocate memory/
+/** TABLE signs of missing memory. */
+const MEMORY = /heap out of memory|\bENOMEM\b|Cannot allocate memory/
+/** SIGKILL, which is what the kernel sends then. A build can send it to its own processes too. */
+const KILLED_COMMAND = /exited with SIGKILL/
 const KILLED = 137
 
 /** Returns the code and the message of a builder that ended with `exit`. `lines`: the end of its log, oldest first. Pure. */
@@ -36,8 +38,13 @@ export function explainExit({ code, signal }: Exit, lines: readonly string[]): {
     .map((line) => line.replace(COLORS, '').trimEnd())
     .filter((line) => line.trim() !== '' && !LOG_OF_NPM.test(line))
   const how = signal === null ? `with exit code ${code}` : `by ${signal}`
-  if (code === KILLED || plain.some((line) => MEMORY.test(line)))
-    return { code: 'BUILD_OUT_OF_MEMORY', message: cut([`The build ran out of memory (${how}).`, ...reasons(plain)]) }
+  const outOfMemory = (said: string) => ({
+    code: 'BUILD_OUT_OF_MEMORY' as const,
+    message: cut([`${said} (${how}).`, ...reasons(plain)]),
+  })
+  if (plain.some((line) => MEMORY.test(line))) return outOfMemory('The build ran out of memory')
+  if (code === KILLED || plain.some((line) => KILLED_COMMAND.test(line)))
+    return outOfMemory('The build was killed, probably because memory ran out')
   return { code: 'BUILD_FAILED', message: cut([...reasons(plain), `The build ended ${how}.`]) }
 }
 
