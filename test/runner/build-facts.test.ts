@@ -210,6 +210,7 @@ const COMMANDS: readonly (readonly [lines: readonly string[], reason: readonly s
       'npm warn EBADENGINE Unsupported engine',
       'npm error code EINTEGRITY',
       'npm error sha512-a integrity checksum failed',
+      'npm error ',
       'npm error A complete log of this run can be found in: /work/home/x.log',
     ],
     ['npm error code EINTEGRITY', 'npm error sha512-a integrity checksum failed'],
@@ -219,6 +220,10 @@ const COMMANDS: readonly (readonly [lines: readonly string[], reason: readonly s
     ['error during build:', 'no such module', '    at file:///work/source/a.js:1'],
   ],
   [[' ERR_PNPM_TARBALL_INTEGRITY  Got unexpected checksum'], [' ERR_PNPM_TARBALL_INTEGRITY  Got unexpected checksum']],
+  [
+    ['npm error code ECONNREFUSED', 'npm error', 'npm error If you are behind a proxy'],
+    ['npm error code ECONNREFUSED', 'npm error If you are behind a proxy'],
+  ],
   [['Compiled', 'done'], []],
 ]
 

@@ -24,8 +24,8 @@ const REASONS: readonly RegExp[] = [
 ]
 /** What the builder says of a command that failed. The reason is in what that command said before. */
 const COMMAND = /^\s*Error: Command ".*" exited with /
-/** It names a file that goes with the build. */
-const LOG_OF_NPM = /^npm (?:ERR!|error) A complete log/
+/** Empty lines, and one that names a file that goes with the build. */
+const NOISE_OF_NPM = /^npm (?:ERR!|error)(?: A complete log|$)/
 /** TABLE signs of missing memory. */
 const MEMORY = /heap out of memory|\bENOMEM\b|Cannot allocate memory/
 /** SIGKILL, which is what the kernel sends then. A build can send it to its own processes too. */
@@ -36,7 +36,7 @@ const KILLED = 137
 export function explainExit({ code, signal }: Exit, lines: readonly string[]): { code: BuildError; message: string } {
   const plain = lines
     .map((line) => line.replace(COLORS, '').trimEnd())
-    .filter((line) => line.trim() !== '' && !LOG_OF_NPM.test(line))
+    .filter((line) => line.trim() !== '' && !NOISE_OF_NPM.test(line))
   const how = signal === null ? `with exit code ${code}` : `by ${signal}`
   const outOfMemory = (said: string) => ({
     code: 'BUILD_OUT_OF_MEMORY' as const,
