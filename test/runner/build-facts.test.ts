@@ -228,12 +228,16 @@ const COMMANDS: readonly (readonly [lines: readonly string[], reason: readonly s
 ]
 
 test('a command that failed is named with what it said itself', () => {
-  const failed = 'Error: Command "npm install" exited with 1'
-  for (const [lines, reason] of COMMANDS)
-    assert.equal(
-      explainExit({ code: 1, signal: null }, [...lines, failed]).message,
-      [failed, ...reason, 'The build ended with exit code 1.'].join('\n'),
-    )
+  const failures = [
+    'Error: [BUILD_UTILS_SPAWN_1] Command "npm install" exited with 1',
+    'Error: Command "a" exited with 1',
+  ]
+  for (const failed of failures)
+    for (const [lines, reason] of COMMANDS)
+      assert.equal(
+        explainExit({ code: 1, signal: null }, [...lines, failed, failed]).message,
+        [failed, ...reason, 'The build ended with exit code 1.'].join('\n'),
+      )
 })
 
 test('each tool has a lockfile with a hash for every package, and names no registry', () => {

@@ -23,7 +23,7 @@ const REASONS: readonly RegExp[] = [
   /\berror\b/i,
 ]
 /** What the builder says of a command that failed. The reason is in what that command said before. */
-const COMMAND = /^\s*Error: Command ".*" exited with /
+const COMMAND = /^\s*Error: (?:\[\w+\] )?Command ".*" exited with /
 /** Empty lines, and one that names a file that goes with the build. */
 const NOISE_OF_NPM = /^npm (?:ERR!|error)(?: A complete log|$)/
 /** TABLE signs of missing memory. */
@@ -50,10 +50,9 @@ export function explainExit({ code, signal }: Exit, lines: readonly string[]): {
 
 /** The lines that name the reason, else the last ones. */
 function reasons(lines: readonly string[]): string[] {
-  const named = namedReasons(lines)
-  if (named === undefined) return lines.slice(-MAX_LINES)
-  const [first = ''] = named
-  return COMMAND.test(first) ? [first, ...(namedReasons(lines.slice(0, lines.lastIndexOf(first))) ?? [])] : named
+  const failed = lines.findLast((line) => COMMAND.test(line))
+  if (failed === undefined) return namedReasons(lines) ?? lines.slice(-MAX_LINES)
+  return [failed, ...(namedReasons(lines.filter((line) => !COMMAND.test(line))) ?? [])]
 }
 
 /** From the first of the last lines in a row that have the pattern. */
