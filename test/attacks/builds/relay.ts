@@ -11,7 +11,7 @@ function passOn(port: string | undefined, change: (bytes: Buffer) => Buffer) {
   return createServer((from) => {
     const to = connect(Number(port), '127.0.0.1')
     for (const one of [from, to]) one.on('error', () => {})
-    to.on('data', (bytes) => from.write(change(bytes)))
+    to.on('data', (bytes) => from.write(change(bytes as Buffer)))
     to.on('close', () => from.destroy())
     from.on('close', () => to.destroy())
     from.pipe(to)
