@@ -188,8 +188,56 @@ test('the reason of a failure is the line that names it', () => {
     message: 'Error: Command "npm run build" exited with 1\nThe build ended with exit code 1.',
   })
   assert.match(explainExit(exit, []).message, /exit code 1/)
-  assert.equal(explainExit({ code: 137, signal: null }, []).code, 'BUILD_OUT_OF_MEMORY')
+  const killed = { code: 'BUILD_OUT_OF_MEMORY', message: /^The build was killed, probably because memory ran out / }
+  const ranOut = { code: 'BUILD_OUT_OF_MEMORY', message: /^The build ran out of memory / }
+  for (const [code, line, expected] of [
+    [137, '', killed],
+    [1, 'Error: Command "npm run build" exited with SIGKILL', killed],
+    [137, 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory', ranOut],
+  ] as const) {
+    const explained = explainExit({ code, signal: null }, [line])
+    assert.equal(explained.code, expected.code)
+    assert.match(explained.message, expected.message)
+  }
   assert.ok(explainExit(exit, ['Error: '.padEnd(9000, 'x')]).message.length <= 2000)
+})
+
+/** TABLE the end of a log → what its reason says in addition to the command that failed. */
+const COMMANDS: readonly (readonly [lines: readonly string[], reason: readonly string[]])[] = [
+  [
+    [
+      'Installing dependencies...',
+      'npm warn EBADENGINE Unsupported engine',
+      'npm error code EINTEGRITY',
+      'npm error sha512-a integrity checksum failed',
+      'npm error ',
+      'npm error A complete log of this run can be found in: /work/home/x.log',
+    ],
+    ['npm error code EINTEGRITY', 'npm error sha512-a integrity checksum failed'],
+  ],
+  [
+    ['> build', 'error during build:', 'no such module', '    at file:///work/source/a.js:1'],
+    ['error during build:', 'no such module', '    at file:///work/source/a.js:1'],
+  ],
+  [[' ERR_PNPM_TARBALL_INTEGRITY  Got unexpected checksum'], [' ERR_PNPM_TARBALL_INTEGRITY  Got unexpected checksum']],
+  [
+    ['npm error code ECONNREFUSED', 'npm error', 'npm error If you are behind a proxy'],
+    ['npm error code ECONNREFUSED', 'npm error If you are behind a proxy'],
+  ],
+  [['Compiled', 'done'], []],
+]
+
+test('a command that failed is named with what it said itself', () => {
+  const failures = [
+    'Error: [BUILD_UTILS_SPAWN_1] Command "npm install" exited with 1',
+    'Error: Command "a" exited with 1',
+  ]
+  for (const failed of failures)
+    for (const [lines, reason] of COMMANDS)
+      assert.equal(
+        explainExit({ code: 1, signal: null }, [...lines, failed, failed]).message,
+        [failed, ...reason, 'The build ended with exit code 1.'].join('\n'),
+      )
 })
 
 test('each tool has a lockfile with a hash for every package, and names no registry', () => {

@@ -7,30 +7,32 @@ import { ENV, enter } from './chain.ts'
 import { type HostNetwork, hostNetwork } from './host-addresses.ts'
 import { addToRules } from './rules.ts'
 
-const INTERVAL_MS = 2000
-/** For pasta to start the first process. What is not there by then is never there. */
-const START_MS = 10_000
+/** `startMs`: for pasta to start the first process. What is not there by then is never there. */
+const TIMES = { intervalMs: 2000, startMs: 10_000 }
 const NFT_MS = 5000
 
 /**
  * Adds new addresses and networks of the host to the rules of a network namespace every 2 s, until the returned function is called. `find`: a process
- * in it, once its rules are in force. Calls `fail` once where none appears within 10 s, or where one cannot be added.
+ * in it, once its rules are in force. Calls `fail` once where none appears within 10 s, or where an address cannot be added.
  */
 export function watchAddresses(
   find: () => number | undefined,
   known: HostNetwork,
   runAs: RunAs,
   fail: () => void,
+  { intervalMs, startMs } = TIMES,
 ): () => void {
   const added = new Set([...known.addresses, ...known.networks])
   const startedAt = performance.now()
-  let isBusy = false
+  let [hasStarted, isBusy] = [false, false]
   const check = async () => {
     const pid = find()
     if (pid === undefined) {
-      if (performance.now() - startedAt > START_MS) throw new Error('pasta started nothing')
+      // Without its first process the sandbox ends on its own, with the exit code of its command.
+      if (!hasStarted && performance.now() - startedAt > startMs) throw new Error('pasta started nothing')
       return
     }
+    hasStarted = true
     const { addresses, networks } = hostNetwork()
     for (const [set, texts] of [
       ['host', addresses],
@@ -52,7 +54,7 @@ export function watchAddresses(
       .finally(() => {
         isBusy = false
       })
-  }, INTERVAL_MS)
+  }, intervalMs)
   return () => clearInterval(timer)
 }
 
