@@ -52,8 +52,8 @@ export async function listActivity(
   return { entries, pagination }
 }
 
-/** Names of users, and of integrations by their installations on this account. */
-async function namesOf(ctx: Ctx, rows: readonly Row<'audit'>[]): Promise<Map<string, string>> {
+/** Returns the names of users, and of integrations by their installations on this account. */
+export async function namesOf(ctx: Ctx, rows: readonly Row<'audit'>[]): Promise<Map<string, string>> {
   const ids = [...new Set(rows.map(({ actor_id }) => actor_id))]
   if (ids.length === 0) return new Map()
   const people = await ctx.db.selectFrom('account').select(['id', 'slug as name']).where('id', 'in', ids).execute()

@@ -12,11 +12,13 @@ type Filter = {
   accountId?: string | undefined
   actorId?: string | undefined
   type?: string | undefined
+  types?: readonly string[] | undefined
+  subjectIds?: readonly string[] | undefined
 }
 
 /** Reads audit entries, newest first. The log has no index but its stamp, so a filter searches the next SCAN_LIMIT entries and `next` continues there. */
 export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filter) {
-  const { until, since, accountId, actorId, type } = filter
+  const { until, since, accountId, actorId, type, types, subjectIds } = filter
   let placed = db.selectFrom('audit').orderBy('stamp', 'desc')
   if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
   if (since !== undefined) placed = placed.where('stamp', '>=', since * STAMPS_PER_MS)
@@ -24,5 +26,7 @@ export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filte
   if (accountId !== undefined) entries = entries.where('account_id', '=', accountId)
   if (actorId !== undefined) entries = entries.where('actor_id', '=', actorId)
   if (type !== undefined) entries = entries.where('type', '=', type)
+  if (types !== undefined) entries = entries.where('type', 'in', types)
+  if (subjectIds !== undefined) entries = entries.where('subject_id', 'in', subjectIds)
   return scannedPage(entries, placed, filter, 'audit', 'stamp')
 }
