@@ -89,12 +89,20 @@ function cookiesOf(header: string): Record<string, string> {
   const cookies = new Map<string, string>()
   for (const part of header.split(';')) {
     const equals = part.indexOf('=')
-    const name = part.slice(0, equals).trim()
-    const value = part.slice(equals + 1).trim()
+    const name = withoutBlanks(part.slice(0, equals))
+    const value = withoutBlanks(part.slice(equals + 1))
     // The first of a name counts (RFC 6265 5.4).
     if (equals > 0 && !cookies.has(name)) cookies.set(name, decoded(value.replace(/^"(.*)"$/, '$1')))
   }
   return Object.fromEntries(cookies)
+}
+
+/** Drops spaces and tabs alone: with `trim`, a name after U+00A0 would be another one. `platform/verdict/cookie-pairs.ts` is not here. */
+function withoutBlanks(text: string): string {
+  let [begin, end] = [0, text.length]
+  while (' \t'.includes(text[begin] ?? '.')) begin++
+  while (end > begin && ' \t'.includes(text[end - 1]!)) end--
+  return text.slice(begin, end)
 }
 
 function decoded(text: string): string {

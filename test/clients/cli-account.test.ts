@@ -103,6 +103,21 @@ onBothClis('the user of a token, and the account that it acts for', async (world
     'DELETE /user/tokens/:id',
   )
   await works(
+    'activity',
+    async () => {
+      const { id } = (await world.api('POST', '/v10/projects', { name: 'another' })).body
+      const said = await cli(['activity', '--all', '--limit', '1'])
+      assertSaid(said, 0, 'Showing all activity for team team', `- admin: createProject ${id} (name)`, /Actor +admin/)
+      const [, next = ''] = /--next (\d+)/.exec(said.err + said.out) ?? assert.fail(`no next page: ${said.err}`)
+      assertSaid(await cli(['activity', '--all', '--next', next]), 0, '- admin: createProject')
+      const json = await cli(['activity', '--project', 'another', '--type', 'createProject', '--format', 'json'])
+      assertSaid(json, 0)
+      const { events } = JSON.parse(json.out)
+      assert.deepEqual([events.length, events[0].principal.username], [1, 'admin'])
+    },
+    'GET /events',
+  )
+  await works(
     'teams members',
     async () => {
       assertSaid(await cli(['teams', 'members', '--scope', 'team']), 0, 'admin', 'OWNER')

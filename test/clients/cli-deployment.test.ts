@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
+import { storeReport } from '../../src/delivery/logs/store-lines.ts'
 import { seedDeployment } from '../support/projects.ts'
 import { openCertificates } from '../support/servers/certificates.ts'
 import { assertSaid, type CliWorld, onEveryCli } from './cli-world.ts'
@@ -47,6 +48,7 @@ onEveryCli(
       await works('logs', async () => {
         assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Functions of this deployment wrote no such line')
       })
+    if (version === '64.0.2') await readLogs(world, id)
     await works('dev, as far as the pull', async () => {
       const said = await cli(['dev', '--yes', '--listen', '0'], { until: 'Ready!' })
       assert.ok(said.out.includes('Ready!') || said.err.includes('Ready!'), said.out + said.err)
@@ -61,6 +63,48 @@ onEveryCli(
   },
   { BERTH_TLS_CERT: cert, BERTH_TLS_KEY: key },
 )
+
+/** Lines of functions, for reading users and as JSON, and the requests that they are of. */
+async function readLogs({ cli, works, deps }: CliWorld, deploymentId: string): Promise<void> {
+  const of = { deploymentId, date: deps.clock.now() - 5000, requestId: 'request-1', method: 'GET', host: 'web.example' }
+  const lines = [
+    { ...of, level: 'info' as const, text: 'said it', path: '/a', status: 200 },
+    { ...of, level: 'error' as const, text: 'broke', path: '/b', status: 500, requestId: 'request-2' },
+  ]
+  await storeReport(deps, { server: 'serverserver0001', sequence: 1, lines })
+  await works('logs', async () => {
+    const said = await cli(['logs'])
+    assertSaid(said, 0, /info +function +said it/, /error +function +broke/)
+    assert.ok(said.asked.includes('POST /v1/observability/events'))
+    const some = await cli(['logs', '--query', 'level:error'])
+    assertSaid(some, 0, 'broke')
+    assert.doesNotMatch(some.out + some.err, /said it/)
+  })
+  await works('logs --json', async () => {
+    const data = async (words: string[]) => {
+      const said = await cli([...words, '--json'])
+      assertSaid(said, 0)
+      const found = said.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).data ?? {})
+      return found.filter((one) => one.requestId !== undefined)
+    }
+    const messages = await data(['logs'])
+    assert.deepEqual(
+      messages.map(({ level, message, requestId }) => [level, message, requestId]),
+      [
+        ['error', 'broke', 'request-2'],
+        ['info', 'said it', 'request-1'],
+      ],
+    )
+    const requests = await data(['logs', 'requests', '--deployment', deploymentId])
+    assert.deepEqual(requests.map(({ httpStatus, requestPath }) => [httpStatus, requestPath]).sort(), [
+      [200, '/a'],
+      [500, '/b'],
+    ])
+  })
+}
 
 /** The CLI has Berth make a secret, and gives it to the machine's curl, which asks the site by its name. 64.0.2 gives curl `--api` and `--token` too when they are there. */
 async function passProtection({ cli, api }: CliWorld, projectId: string, deployment: string): Promise<void> {

@@ -17,6 +17,7 @@ export type Version = (typeof VERSIONS)[number] | (typeof BETWEEN)[number]
 
 /** What 39.1.3 does not have. Each is looked for in what it says of itself. */
 const ABSENT_FROM_39 = [
+  'activity',
   'curl',
   'api',
   'env update',

@@ -26,6 +26,10 @@ async function readPeople(story: Story): Promise<void> {
   await use('getTeams', { limit: 5 }, ({ teams: [team], pagination }) =>
     assert.deepEqual([team.id, team.slug, team.membership.role, pagination.count], [teamId, 'team', 'OWNER', 1]),
   )
+  await use('listUserEvents', { limit: 100 }, ({ events }) => {
+    assert.ok(events.length > 0)
+    for (const { id, text, userId } of events) assert.ok(id !== '' && text !== '' && userId !== '')
+  })
   // What a team is when it is one of its members that asks, the SDKs leave open: any object.
   await use('getTeam', { teamId }, (team) => assert.deepEqual([team.id, team.slug], [teamId, 'team']))
 }

@@ -116,3 +116,10 @@ test('the page of the tests and the daily workflow name every part, and no other
   const { jobs } = parse(readFileSync(join(root, '.github', 'workflows', 'verify.yml'), 'utf8'))
   assert.deepEqual(jobs.part.strategy.matrix.part, names)
 })
+
+test('the page of releases has the command that measures the changed lines, and one over all lines', () => {
+  const { words } = PARTS.find(({ name }) => name === 'mutations')!
+  const page = readFileSync(join(root, 'docs', 'releasing.md'), 'utf8')
+  assert.ok(page.includes(`\n   ${words.join(' ')}\n`), words.join(' '))
+  assert.match(page, /\n {3}npm run test:mutations -- --sample \d+ --seed <number>\n/)
+})

@@ -21,8 +21,19 @@ const LISTED = new Set(Object.values(TABLE).flatMap(({ files }) => files))
  */
 const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> }[] = [
   {
-    sign: /\brawHeaders\b|(?<!')request\.headers\b|\brequest\.body\b/,
+    sign: new RegExp(
+      [
+        String.raw`\brawHeaders\b|(?<!')\b(?:request|raw|newest)\.headers\b|\brequest\.body\b`,
+        String.raw`\b(?:request)?headers\.get\(|\bheaders\.cookie\b|\btype: 'header', key: '`,
+        // A header that is given to a function, and headers that are taken out of a request.
+        String.raw`\bheader: string(?: \||[,)])`,
+        String.raw`\{[^{}]*\bheaders\b[^{}]*\}\s*:\s*(?:Pick<)?(?:IncomingMessage|VisitorRequest)`,
+        String.raw`\bconst \{[^{}]*\bheaders\b[^{}]*\} = (?:request|raw)\b`,
+      ].join('|'),
+      'i',
+    ),
     besides: {
+      'cli/command/service-client.ts': 'a command reads two headers of the service as a whole',
       'launcher/request-context.ts': 'in the process of a function, for that function',
       'launcher/request-properties.ts': 'in the process of a function, for that function',
       'launcher/web.ts': 'in the process of a function, for that function',
@@ -30,6 +41,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/http/idempotency.ts': 'one header, whose text is looked at as a whole; the body is only hashed',
       'platform/http/request-metrics.ts': 'gives one header to a reader',
       'platform/pages/browser-session.ts': 'gives headers to readers',
+      'platform/server/one-at-a-time.ts': 'whether there is a host, and the length of a body',
       'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
       'sites/functions/pace/function-pace.ts': 'gives headers on, unread',
@@ -43,8 +55,12 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
         'headers of the platform and of a list of the deployment, which are only hashed and sent on',
       'sites/prerender/prerenders.ts': 'two headers, compared as a whole; cookies, split once',
       'sites/prerender/send-page.ts': 'gives headers to the plan of a response',
+      'sites/router/resolve.ts': 'a header of rules',
+      'sites/router/transforms.ts': 'headers that rules change as a whole, by a budget of characters',
       'sites/static/response-plan.ts': 'five headers, read by patterns that go over each once',
+      'sites/visitors/answer-visitor.ts': 'adds one header, unread',
       'sites/visitors/forward.ts': 'sends headers on, and splits two of them at commas',
+      'sites/visitors/listener.ts': 'the start of one header, for the log',
       'sites/visitors/send.ts': 'the length of a body',
     },
   },
@@ -54,7 +70,6 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'launcher/request-properties.ts': 'in the process of a function, for that function',
       'platform/openapi/examples.ts': 'examples of our own',
       'sites/pictures/picture-request.ts': 'a routing worker decodes it, at most 3,072 characters',
-      'sites/router/request.ts': 'a routing worker decodes it, which is ended after 50 ms of processor time',
       'platform/settings/mail.ts': 'what the operator set',
       'platform/settings/store.ts': 'what the operator set',
       'platform/settings/traces.ts': 'what the operator set',

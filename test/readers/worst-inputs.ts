@@ -17,6 +17,7 @@ import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protoco
 import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
 import { type BodyKind, parseBody } from '../../src/delivery/runners/answers.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
+import { answerCode } from '../../src/operations/edge/site-sign-in.ts'
 import { readVisitor } from '../../src/operations/edge/visitor.ts'
 import { parseBearer } from '../../src/platform/access/authenticate.ts'
 import { readStart } from '../../src/platform/adapters/egress.ts'
@@ -37,6 +38,7 @@ import { Type } from '../../src/platform/schema/builder.ts'
 import { matchesPathExactly } from '../../src/platform/server/strict-paths.ts'
 import { unsupportedRoutes } from '../../src/platform/server/unsupported-routes.ts'
 import { readTraceparent } from '../../src/platform/tracing/traces.ts'
+import { bearerOf } from '../../src/platform/verdict/plain-answer.ts'
 import { matchRecords } from '../../src/projects/domain-verification/challenge.ts'
 import { parseDotenv } from '../../src/projects/env-files/dotenv.ts'
 import { READERS, type ReaderName } from '../../src/readers.ts'
@@ -47,6 +49,7 @@ import { header, record } from '../delivery/archive/tar.ts'
 import { WORST as WORST_LISTS } from '../delivery/deploys/worst-lists.ts'
 import { WORST as WORST_BODIES } from '../platform/http/worst-list-bodies.ts'
 import type { World } from '../support/world.ts'
+import { COOKIE_READERS, HEADER_READERS, type HeaderReader } from './visitor-headers.ts'
 
 /** Reads a file as an upload does. */
 async function digestOf(pieces: Buffer[]): Promise<unknown> {
@@ -115,6 +118,16 @@ function texts(
       },
     ]),
   )
+}
+
+/** The texts of several readers, by name. */
+function textsOf(readers: Readonly<Record<string, HeaderReader>>): Record<string, Worst> {
+  const all = Object.entries(readers).flatMap(([name, { units, begins, read }]) =>
+    Object.entries(texts(units, read, begins && { begins })).map(
+      ([what, worst]) => [`${name}: ${what}`, worst] as const,
+    ),
+  )
+  return Object.fromEntries(all)
 }
 
 const Form = Type.Object({
@@ -320,16 +333,21 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       acceptsGzip(`gzip${text}`)
       for (const value of [text, `Bearer ${text}`, `Basic ${text}`, `00-${text}`]) {
         parseBearer(value)
+        bearerOf({ headers: { authorization: value } } as never)
         readVisit(visitOf(text), { trustedProxies })
         readTraceparent(value)
         unlessRefused(() => credentialsOf({}, value))()
       }
     }),
   },
-  cookies: texts(
-    [';', '; ', ' ', '\t;', '=', '__Host-berth_session=;', '__Host-berth_session=a;', '\xa0', 'a=b; '],
-    (text) => readCookies(['Cookie', text], 'https://berth.example'),
-  ),
+  'headers of a visitor': textsOf(HEADER_READERS),
+  cookies: {
+    ...texts(
+      [';', '; ', ' ', '\t;', '=', '__Host-berth_session=;', '__Host-berth_session=a;', '\xa0', 'a=b; '],
+      (text) => readCookies(['Cookie', text], 'https://berth.example'),
+    ),
+    ...textsOf(COOKIE_READERS),
+  },
   path: texts(
     PATHS,
     (text) => {
@@ -389,8 +407,13 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       ),
     ),
   },
-  'question of a proxy': Object.fromEntries(
-    [
+  'question of a proxy': Object.fromEntries([
+    ...Object.entries(
+      texts(['a', 'a.', '-', ':', '1'], (text) =>
+        answerCode({} as never, { method: 'POST', headers: { 'x-sites-host': text, 'x-sites-code': text } } as never),
+      ),
+    ).map(([what, worst]) => [`code ${what}`, worst] as const),
+    ...[
       'host',
       'x-forwarded-host',
       'x-forwarded-proto',
@@ -409,9 +432,9 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
               ? { begins: ['/?x-vercel-protection-bypass&'] }
               : {},
         ),
-      ).map(([what, worst]) => [`${header} ${what}`, worst]),
+      ).map(([what, worst]) => [`${header} ${what}`, worst] as const),
     ),
-  ),
+  ]),
   'usage report': texts(
     ['[', '{"a":', '"a",', '{},', '0,', '\\u0000', `${JSON.stringify(USAGE_LINE)},`],
     readUsageReport,

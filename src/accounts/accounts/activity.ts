@@ -38,7 +38,12 @@ export async function listActivity(
   _: undefined,
   { query }: Input<Static<typeof ActivityQuery>>,
 ): Promise<ActivityList> {
-  const { rows, pagination } = await pageOfAudit(ctx, { ...query, accountId: ctx.account.id })
+  const { projectId } = query
+  const { rows, pagination } = await pageOfAudit(ctx, {
+    ...query,
+    projectIds: projectId === undefined ? undefined : [projectId],
+    accountId: ctx.account.id,
+  })
   const names = await namesOf(ctx, rows)
   const entries = rows.map((row) => ({
     id: String(row.stamp),
@@ -55,8 +60,8 @@ export async function listActivity(
   return { entries, pagination }
 }
 
-/** Names of users, and of integrations by their installations on this account. */
-async function namesOf(ctx: Ctx, rows: readonly Row<'audit'>[]): Promise<Map<string, string>> {
+/** Returns the names of users, and of integrations by their installations on this account. */
+export async function namesOf(ctx: Ctx, rows: readonly Row<'audit'>[]): Promise<Map<string, string>> {
   const ids = [...new Set(rows.map(({ actor_id }) => actor_id))]
   if (ids.length === 0) return new Map()
   const people = await ctx.db.selectFrom('account').select(['id', 'slug as name']).where('id', 'in', ids).execute()

@@ -3,6 +3,7 @@ import { route } from '../../platform/http/route.ts'
 import { ActivityList, ActivityQuery, listActivity } from './activity.ts'
 import { Team, TeamList, TeamsQuery, User } from './schema.ts'
 import { findTeamOrPersonalAccount, listTeams, showTeam, showUser } from './teams.ts'
+import { listUserEvents, UserEventList, UserEventsQuery } from './user-events.ts'
 
 const tag = 'accounts'
 
@@ -58,5 +59,19 @@ export const accountRoutes = [
     list: { rows: 100, rowBytes: 32 * 1024 },
     status: 200,
     reply: ActivityList,
+  }),
+  route({
+    method: 'GET',
+    path: '/v3/events',
+    operationId: 'listUserEvents',
+    summary: 'List the changes in the account as events',
+    tag,
+    needs: ['project:read', 'env:all', 'integration:read', 'team:read'],
+    query: UserEventsQuery,
+    guards: [notLimitedToProjects],
+    run: listUserEvents,
+    list: { rows: 101, rowBytes: 32 * 1024 },
+    status: 200,
+    reply: UserEventList,
   }),
 ]

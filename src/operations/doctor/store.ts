@@ -78,9 +78,8 @@ async function corruptionOf(file: string, stop: AbortSignal): Promise<string | u
 }
 
 /** Checks this machine's clock against the database's newest timestamp and its server. */
-export async function checkClock(config: Config): Promise<Finding[]> {
+export async function checkClock(config: Config, now = Date.now()): Promise<Finding[]> {
   const { well, worry, wrong } = findingsAbout('clock')
-  const now = Date.now()
   const moments = await withStore(config, readMoments).catch(() => undefined)
   const at = new Date(now).toISOString()
   if (moments?.latest !== undefined && moments.latest > now + CLOCK_APART_MS) {

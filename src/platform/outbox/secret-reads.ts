@@ -8,7 +8,7 @@ import type { Caller } from '../access/who.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Db } from '../db/db.ts'
 import { type AuditEntry, appendAuditEntries } from './audit-chain.ts'
-import { projectIdOf } from './outbox.ts'
+import { projectIdOf } from './audit-subject.ts'
 
 /** Limits of the buffer while the database accepts no writes, in all and per account. Further entries are dropped and counted. */
 const MAX_WAITING = 20_000

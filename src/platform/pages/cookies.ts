@@ -1,6 +1,7 @@
 /** The cookies of the pages: of signed-in users, of anonymous sessions, the account that a browser had open last, what its last form changed, its theme and its time zone. */
 import { createHmac } from 'node:crypto'
 import { singleHeader } from '../http/parse-request.ts'
+import { cookiePairs, soleCookie } from '../verdict/cookie-pairs.ts'
 
 /** Field of the CSRF token; every form has it. */
 export const CSRF_FIELD = 'form'
@@ -29,11 +30,11 @@ const DONE = 'berth_done'
 const DONE_SECONDS = 15
 /** Browsers keep no cookie longer. */
 const CHOICE_SECONDS = 400 * 24 * 3600
-const SECRET_VALUE = /^(\w{43})[ \t]*$/
-const SLUG_VALUE = /^([\w.-]{1,100})[ \t]*$/
-const THEME_VALUE = /^(light|dark)[ \t]*$/
-const TIME_ZONE_VALUE = /^([\w+/-]{1,64})[ \t]*$/
-const DONE_VALUE = /^([\w-]{1,3000}\.[\w-]{43})[ \t]*$/
+const SECRET_VALUE = /^\w{43}$/
+const SLUG_VALUE = /^[\w.-]{1,100}$/
+const THEME_VALUE = /^(?:light|dark)$/
+const TIME_ZONE_VALUE = /^[\w+/-]{1,64}$/
+const DONE_VALUE = /^[\w-]{1,3000}\.[\w-]{43}$/
 
 /**
  * Returns the name of a cookie. `__Host-` binds it to this host, this path and https. Browsers refuse that over plain http, so on localhost the name
@@ -47,18 +48,12 @@ function isSecure(origin: string): boolean {
   return origin.startsWith('https:')
 }
 
-/**
- * Reads the secrets of the `Cookie` header by the grammar of RFC 6265 4.2.1. Names are compared exactly, and only spaces and tabs are trimmed: a
- * subdomain may set a similar name, such as ours after U+00A0. A repeated name counts as absent.
- */
+/** Reads the cookies of a browser. A repeated name counts as absent. */
 export function readCookies(rawHeaders: readonly string[], origin: string): BrowserCookies {
-  const pairs = (singleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => {
-    const cut = pair.indexOf('=')
-    return { name: pair.slice(0, Math.max(cut, 0)).replace(/^[ \t]+/, ''), value: pair.slice(cut + 1) }
-  })
+  const pairs = cookiePairs(singleHeader(rawHeaders, 'cookie'))
   const cookieIn = (name: string, form: RegExp) => {
-    const matches = pairs.filter((pair) => pair.name === cookieName(name, origin))
-    return matches.length === 1 ? form.exec(matches[0]!.value)?.[1] : undefined
+    const value = soleCookie(pairs, cookieName(name, origin))
+    return value !== undefined && form.test(value) ? value : undefined
   }
   const timeZone = cookieIn(TIME_ZONE, TIME_ZONE_VALUE)
   return {

@@ -43,7 +43,7 @@ const NO_OIDC =
 const NO_SECRETS =
   'Berth has no secrets apart from variables. A variable of the type `sensitive` is write-only, and a shared one serves several projects (docs/variables.md).'
 const NO_TYPES = 'The types of events are the operationIds of /openapi.json.'
-const NO_EVENTS = 'GET /v1/activity lists the changes in an account (docs/accounts.md: Activity).'
+const NO_EVENTS = 'GET /v3/events and GET /v1/activity list the changes in an account (docs/accounts.md: Activity).'
 const NO_LINKS = 'Berth has no shareable links. A bypass secret passes the protection (docs/edge.md).'
 const OPERATORS_REMOVE =
   'Only the operator of this service removes users and teams: DELETE /operator/v1/users/{userId} and /operator/v1/teams/{teamId} (docs/accounts.md).'

@@ -26,7 +26,8 @@ const OF_BROWSERS = [
 ]
 /** TABLE request headers that the sites server adds for the function, and a star: an answer that varies by one is of one request. */
 const OF_EACH = ['*', 'forwarded', 'x-invocation-id', 'x-vercel-forwarded-for', 'x-vercel-id']
-const DRAFT = /(?:^|;\s*)__prerender_bypass=/
+/** Lenient: the function behind may drop any white space around the name. */
+const DRAFT = /(?:^|;)\s*__prerender_bypass\s*=/
 const MAX_VARY = 16
 /** Of the names together: they stay in memory. */
 const MAX_VARY_CHARACTERS = 1024

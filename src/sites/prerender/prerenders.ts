@@ -6,6 +6,7 @@ import { isPartial } from '../../delivery/protocol/routing-manifest.ts'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { purgeOf } from '../../platform/verdict/cache-purges.ts'
+import { cookiePairs } from '../../platform/verdict/cookie-pairs.ts'
 import { type Answers, openAnswers } from '../answers/answers.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
@@ -117,9 +118,8 @@ async function answer(
 
 /** Draft mode: an editor with this cookie sees what is not published. */
 function isDraft({ prerender: { bypassToken } }: PrerenderDecision, { call }: FunctionRequest): boolean {
-  const begin = '__prerender_bypass='
-  const pairs = (call.request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim())
-  return pairs.some((pair) => pair.startsWith(begin) && isToken(pair.slice(begin.length), bypassToken))
+  const pairs = cookiePairs(call.request.headers.get('cookie'))
+  return pairs.some(([name, value]) => name === '__prerender_bypass' && isToken(value, bypassToken))
 }
 
 function isToken(value: string, token: string | undefined): boolean {

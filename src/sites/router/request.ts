@@ -1,5 +1,6 @@
 /** The routing state of a visitor's request. docs/deploying-sites.md: Router. */
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
+import { cookiePairs } from '../../platform/verdict/cookie-pairs.ts'
 import type { Pair, ResponseTransform, Routed, Routing, Subject } from './decision.ts'
 
 /**
@@ -150,17 +151,13 @@ export function searchOf(routing: Routing): string {
 
 /** The first cookie of a name counts (RFC 6265 5.4: the more specific path comes first). */
 function cookiesOf(parts: Pick<Parts, 'cookieJar' | 'requestHeaders'>): Map<string, string> {
-  parts.cookieJar ??= parseCookies(parts.requestHeaders.get('cookie') ?? '')
+  parts.cookieJar ??= parseCookies(parts.requestHeaders.get('cookie'))
   return parts.cookieJar
 }
 
-function parseCookies(header: string): Map<string, string> {
+function parseCookies(header: string | undefined): Map<string, string> {
   const jar = new Map<string, string>()
-  for (const part of header.split(';')) {
-    const equals = part.indexOf('=')
-    const name = part.slice(0, equals).trim()
-    if (equals > 0 && name !== '' && !jar.has(name)) jar.set(name, decoded(part.slice(equals + 1).trim()))
-  }
+  for (const [name, value] of cookiePairs(header)) if (!jar.has(name)) jar.set(name, decoded(value))
   return jar
 }
 

@@ -1,4 +1,5 @@
 /** The deployment that a visitor's page came from, and whether its requests are pinned. docs/deploying-sites.md: Skew protection. */
+import { cookiePairs } from '../../platform/verdict/cookie-pairs.ts'
 import type { SkewProtection } from '../../platform/verdict/site-settings.ts'
 import type { VisitorRequest } from '../router/request.ts'
 
@@ -11,7 +12,7 @@ export type PinnedDeployment = {
 
 /** Ids of another form are ignored: a builder may create its own, and a site may use the parameter itself. */
 const ID = /^dpl_[0-9A-Za-z]{20,40}$/
-const COOKIE = /(?:^|;)[ \t]*__vdpl=([^;]*)/
+const COOKIE = '__vdpl'
 
 /**
  * Returns the deployment that a request is pinned to: `x-deployment-id`, else `?dpl=`, else the first cookie `__vdpl`. Navigation
@@ -22,7 +23,7 @@ export function readPinnedDeployment(
   { allowedDomains = [] }: SkewProtection,
 ): PinnedDeployment {
   const isNavigation = headers.get('sec-fetch-mode') === 'navigate' || headers.get('sec-fetch-dest') === 'document'
-  const cookie = idOf(COOKIE.exec(headers.get('cookie') ?? '')?.[1]?.trim())
+  const cookie = idOf(cookiePairs(headers.get('cookie')).find(([name]) => name === COOKIE)?.[1])
   const ofAddress = search.includes('dpl=') ? idOf(new URLSearchParams(search).get('dpl')) : undefined
   if (isNavigation) return { deploymentId: cookie, ofAddress, isNavigation }
   const asker = otherSite(headers, host)

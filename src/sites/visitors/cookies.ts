@@ -1,5 +1,6 @@
 /** Isolates cookies of sites, which share the platform's suffix. docs/deploying-sites.md: Cookies. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { cookiePairs, soleCookie, withoutBlanks } from '../../platform/verdict/cookie-pairs.ts'
 import { readHost } from '../../platform/verdict/host-name.ts'
 import { changeHeaders } from './send.ts'
 
@@ -15,14 +16,9 @@ function nameOf(cookie: OwnCookie, isSecure: boolean): string {
   return isSecure ? `__Host-${cookie}` : cookie
 }
 
-/** Returns a Berth cookie (RFC 6265 4.2.1). A duplicate name is ignored: another host under the suffix, or a script, may have set one. */
+/** Returns a Berth cookie that is there once. */
 export function readOwnCookie(header: string | undefined, cookie: OwnCookie, isSecure: boolean): string | undefined {
-  const begin = `${nameOf(cookie, isSecure)}=`
-  const values = (header ?? '').split(';').flatMap((pair) => {
-    const text = pair.replace(/^[ \t]+/, '')
-    return text.startsWith(begin) ? [text.slice(begin.length).trimEnd()] : []
-  })
-  return values.length === 1 ? values[0] : undefined
+  return soleCookie(cookiePairs(header), nameOf(cookie, isSecure))
 }
 
 /** Builds a `Set-Cookie` of Berth for this host only. `seconds` 0 deletes it. `sameSite` None allows frames of other sites. */
@@ -40,7 +36,7 @@ export function ownCookie(
 /** Removes Berth's cookies from a `Cookie` header, so that sites never see them. Returns undefined if none is left. */
 export function withoutOwnCookies(header: string): string | undefined {
   const pairs = header.split(';').filter((pair) => !isOwn(pair.split('=', 1)[0]!))
-  return pairs.length === 0 ? undefined : pairs.join(';').trim()
+  return pairs.length === 0 ? undefined : withoutBlanks(pairs.join(';'))
 }
 
 /** Browsers compare names exactly, except for the prefix; servers behind us may not. */

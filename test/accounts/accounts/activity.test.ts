@@ -98,11 +98,60 @@ onBothEngines(
   },
 )
 
+onBothEngines(
+  'the events of an account are the lines of its activity, by type, project, actor and time',
+  async (world) => {
+    const { teamId, userId } = world.credentials
+    const team = callWith(world.call, `teamId=${teamId}`)
+    const { id } = (await team('POST', '/v10/projects', { name: 'web' })).body
+    await team('PATCH', '/v9/projects/web', { devCommand: 'a value of mine' })
+    await world.call('POST', '/v10/projects', { name: 'elsewhere' })
+    const { call, installationId } = await seedInstallation(world)
+    await callWith(call, `teamId=${teamId}`)('POST', '/v10/projects', { name: 'of-app' })
+
+    const { entries } = (await team('GET', '/v1/activity?limit=100')).body
+    const all = await team('GET', '/v3/events?limit=101')
+    assert.doesNotMatch(all.text, /a value of mine/)
+    const { events } = all.body
+    assert.deepEqual(
+      events.map(({ id, createdAt, userId }) => [id, createdAt, userId]),
+      entries.map(({ id, at, actor }) => [id, at, actor.id]),
+    )
+    const texts = async (query: string) =>
+      (await team('GET', `/v3/events?${query}`)).body.events.map(({ text }) => text)
+    const [updated, created] = [`admin: updateProject ${id} (devCommand)`, `admin: createProject ${id} (name)`]
+    assert.deepEqual(await texts(`projectIds=${id}`), [updated, created])
+    assert.deepEqual(await texts(`projectIds=${id}&types=deleteProject,createProject`), [created])
+    assert.equal((await texts(`principalId=${userId}`)).length, (await texts(`userId=${userId}`)).length)
+    const [ofApp] = events.filter(({ userId }) => userId === installationId)
+    assert.deepEqual(ofApp!.principal, { type: 'app', clientId: installationId, name: 'Helper' })
+    const first = events.find(({ text }) => text === created)!
+    const person = { type: 'user', uid: userId, username: 'admin', slug: 'admin', email: '', avatar: '' }
+    assert.deepEqual([first.principal, first.entities], [person, [{ type: 'author', start: 0, end: 'admin'.length }]])
+
+    const { createdAt } = first
+    const at = new Date(createdAt).toISOString()
+    for (const moment of [at, `${createdAt}`]) {
+      assert.ok((await texts(`projectIds=${id}&since=${moment}&until=${moment}`)).includes(created), moment)
+      const before = events.filter((event) => event.createdAt <= createdAt).map(({ text }) => text)
+      assert.deepEqual(await texts(`limit=100&until=${moment}`), before)
+    }
+    assert.ok(!(await texts(`projectIds=${id}&since=${createdAt + 1}`)).includes(created))
+    assert.ok(!(await texts(`projectIds=${id}&until=${createdAt - 1}`)).includes(created))
+    for (const wrong of ['since=yesterday', 'until=-1', `since=${Number.MAX_SAFE_INTEGER}`, 'entityId=x', 'limit=102'])
+      assert.equal((await team.try('GET', `/v3/events?${wrong}`)).status, 400, wrong)
+  },
+)
+
 onBothEngines('a caller who does not see the whole account does not see who changed it', async (world) => {
   const { teamId } = world.credentials
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
-  const asked = async (call: typeof world.call) =>
-    (await callWith(call, `teamId=${teamId}`).try('GET', '/v1/activity')).status
+  const asked = async (call: typeof world.call) => {
+    const team = callWith(call, `teamId=${teamId}`)
+    const [own, events] = [await team.try('GET', '/v1/activity'), await team.try('GET', '/v3/events')]
+    assert.equal(events.status, own.status)
+    return own.status
+  }
   for (const [role, status] of Object.entries({ VIEWER: 200, DEVELOPER: 200, BILLING: 403 })) {
     const person = await world.user(role.toLowerCase())
     await world.join(person, role)

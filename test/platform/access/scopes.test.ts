@@ -197,6 +197,7 @@ const ORACLE: Record<string, Needs> = {
   replayDrainDelivery: DRAIN_WRITE,
   getIntegrationInstallations: PERSONS_ONLY,
   getActivity: PERSONS_ONLY,
+  listUserEvents: PERSONS_ONLY,
   createTeam: PERSONS_ONLY,
   createLogDrain: DRAIN_WRITE,
   getIntegrationLogDrains: DRAIN_READ,

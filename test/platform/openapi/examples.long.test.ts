@@ -27,6 +27,7 @@ const DIFFERS: readonly string[] = [
   'acceptProjectTransferRequest',
   'updateSharedEnvVariable',
   'getActivity',
+  'listUserEvents',
   'inviteUserToTeam',
   'testWebhook',
   'getIntegrations',

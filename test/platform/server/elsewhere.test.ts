@@ -58,7 +58,7 @@ const OF_THE_CLI = [
     'GET /v2/projects/web/checks',
   ],
   ...['POST /speed-insights/toggle', 'POST /web/insights/toggle', 'GET /v2/integrations/integration/neon'],
-  ...['GET /v1/observability/queries', 'GET /v3/events'],
+  ...['GET /v1/observability/queries', 'GET /v1/events/types'],
   ...['POST /v1/edge-cache/invalidate-by-src-images', 'GET /v1/security/priority'],
   ...['PATCH /v3/certs', 'PATCH /v3/now/certs', 'POST /v3/domains/a.com/records', 'GET /v1/deployments/dpl_1/checks'],
   ...['GET /v3/now/secrets', 'GET /v3/secrets', 'POST /v2/secrets/name'],

@@ -19,12 +19,21 @@ export async function POST(request) { return new Response('got ' + (await reques
 test('a function of the form (req, res) gets query, cookies, body and variables, and answers', async (t) => {
   const { visit } = await showFunctions(t, functionOf('api/echo', ECHO), { env: { SECRET: 'of the project' } })
   const visitorsOwn = { 'x-vercel-id': 'forged', 'x-matched-path': '/forged', 'x-forwarded-for': '1.2.3.4' }
-  const reply = await visit('/api/echo?a=1&a=2&b=3', { cookie: 'c=%C3%BC', ...visitorsOwn })
+  const reply = await visit('/api/echo?a=1&a=2&b=3', {
+    cookie: 'c=%C3%BC; \u00a0c=planted;\td=1\u00a0 ',
+    ...visitorsOwn,
+  })
   assert.equal(reply.status, 201, reply.text)
   const seen = JSON.parse(reply.text)
   assert.deepEqual(
     [seen.query, seen.cookies, seen.secret, seen.node, seen.url],
-    [{ a: ['1', '2'], b: '3' }, { c: 'ü' }, 'of the project', 'production', '/api/echo?a=1&a=2&b=3'],
+    [
+      { a: ['1', '2'], b: '3' },
+      { c: 'ü', '\u00a0c': 'planted', d: '1\u00a0' },
+      'of the project',
+      'production',
+      '/api/echo?a=1&a=2&b=3',
+    ],
   )
   assert.equal(seen.headers['x-matched-path'], '/api/echo')
   assert.equal(seen.headers['x-forwarded-for'], '127.0.0.1')

@@ -109,6 +109,9 @@ test('a cookie of Berth counts under its exact name and where it is there once; 
   for (const [header, read] of [
     ['a=1; __Host-berth_site=s', 's'],
     ['__Host-berth_site=s ; b=2', 's'],
+    ['b=2;\t__Host-berth_site=s \t', 's'],
+    ['__Host-berth_site=s\u00a0; b=2', 's\u00a0'],
+    ['__Host-berth_site =planted', undefined],
     ['berth_site=planted', undefined],
     ['berth_site=planted; __Host-berth_site=s', 's'],
     ['__Host-berth_site=s; __Host-berth_site=planted', undefined],
@@ -125,6 +128,7 @@ test('a cookie of Berth counts under its exact name and where it is there once; 
     ['__HOST-Berth_Site=s; \u00a0berth_site=s; a', 'a'],
     ['__Secure-berth_site=s; c=berth_site=1', 'c=berth_site=1'],
     ['__Host-berth_bypass=secret; a=1', 'a=1'],
+    ['__Host-berth_bypass=secret; a=1\u00a0', 'a=1\u00a0'],
   ] as const)
     assert.equal(withoutOwnCookies(header), kept, header)
 })

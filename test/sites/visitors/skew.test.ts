@@ -51,6 +51,8 @@ onBothEngines(
     const cookie = (id: string) => ({ cookie: `a=b; __vdpl=${id}; __vdpl=${UNKNOWN}` })
     assert.equal(await ask({}, `/app.js?dpl=${older}`), 'older')
     assert.equal(await ask(cookie(older)), 'older')
+    for (const near of [`\u00a0__vdpl=${older}`, `__vdpl=${older}\u00a0`])
+      assert.equal(await ask({ cookie: near }), 'newer', near)
     assert.equal(await ask({ ...from(older), ...cookie(newer) }, `/app.js?dpl=${newer}`), 'older', 'the header first')
     assert.equal(await ask(cookie(newer), `/app.js?dpl=${older}`), 'older', 'the query before the cookie')
     assert.equal(await ask(from(newer)), 'newer')
