@@ -134,9 +134,9 @@ ${rows.map((row) => labelCells(linkedRow(row), shown))}
 </tbody></table></div>`
 }
 
-/** What a row begins with, such as an avatar, up to the attributes of a link into the console. */
+/** What a row begins with, such as an avatar or the box that chooses it, up to the attributes of a link into the console. */
 const FIRST_LINK =
-  /^<tr>(<td[^>]*>(?:<div[^>]*>|<span class="av[^>]*>[^<]*<\/span>|<svg[\s\S]*?<\/svg> )*<a )(?:class="([^"]*)" )?(?=href="\/console)/
+  /^<tr>(<td[^>]*>(?:<div[^>]*>|<label class="choose">.*?<\/label>|<span class="av[^>]*>[^<]*<\/span>|<svg[\s\S]*?<\/svg> )*<a )(?:class="([^"]*)" )?(?=href="\/console)/
 
 /** Makes a row that begins with a link that link as a whole. Its other controls stay above it. docs/console.md: Page layout. */
 function linkedRow({ markup }: Html): Html {

@@ -19,7 +19,8 @@ function rowsOf(...firsts: Html[]): string[] {
 
 test('a row that begins with a link into the console is that link, whatever is drawn before it', () => {
   const styled = html`<div class="line one">${avatar('Ada')}<div><a class="medium" href="/console/a">a</a></div></div>`
-  for (const row of rowsOf(LINK, styled, html`${icon('folder')} ${LINK}`)) {
+  const chosen = html`<label class="choose"><input type="checkbox" aria-label="Choose a"></label>${LINK}`
+  for (const row of rowsOf(LINK, styled, html`${icon('folder')} ${LINK}`, chosen)) {
     const [[, , to] = [], ...others] = row.matchAll(ROW)
     assert.deepEqual([to, others], ['/console/a', []], row)
     assert.equal(row.split('class="to').length, 2, row)
