@@ -214,6 +214,8 @@ async function pauseAndClear(story: Story, bare: Decoded, full: Decoded[]): Prom
       assert.deepEqual([switched.id, switched.dataCache.userDisabled], [projectId, true])
       if (project !== bare) isFull(story, switched, project)
     })
+    const purged = { projectIdOrName: project.name, requestBody: { tags: ['news'] } }
+    for (const operation of ['invalidateByTags', 'dangerouslyDeleteByTags']) await use(operation, purged)
   }
   const cleared = {
     framework: null,
