@@ -139,7 +139,6 @@ onBothEngines('the list says who changed a variable, and each row has its action
   assert.match(rowOf(text, 'LIVE'), /<summary [^>]*aria-label="Actions for LIVE"/)
   assert.deepEqual(actionsOf(text, 'LIVE'), [
     ['Edit', `/${live}/edit`],
-    ['Reveal', `/${live}`],
     ['History', `/${live}/history`],
     ['Delete…', `/${live}/edit#delete`],
   ])

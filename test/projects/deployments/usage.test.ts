@@ -22,7 +22,7 @@ onBothEngines(
   async (world) => {
     const web = await seedWebProject(world)
     const id = await web.deploy()
-    assert.deepEqual((await world.call('GET', `/v1/deployments/${id}/usage`)).body, { usage: [] })
+    assert.deepEqual((await world.call('GET', `/v1/deployments/${id}/usage`)).body, { usage: [], functions: [] })
     const hour = await visit(world, id, 800)
     const read = async (query = '') =>
       (await world.call('GET', `/v1/deployments/d1.host.test/usage${query}`)).body.usage

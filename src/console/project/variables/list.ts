@@ -155,7 +155,7 @@ function menu(account: OwnAccount, variable: Listed[number], path: string): Html
   return actionMenu(
     variable.id,
     variable.key,
-    html`${canChange && html`<a href="${at}/edit">${icon('pencil')}Edit</a>`}${canReadVariable(account, variable) && html`<a href="${at}" data-turbo-frame="${valueFrameId(variable.id)}">${icon('eye')}Reveal</a>`}<a href="${at}/history">${icon('history')}History</a>${canChange && html`<hr><a class="bad" href="${at}/edit#delete">${icon('trash-2')}Delete…</a>`}`,
+    html`${canChange && html`<a href="${at}/edit">${icon('pencil')}Edit</a>`}<a href="${at}/history">${icon('history')}History</a>${canChange && html`<hr><a class="bad" href="${at}/edit#delete">${icon('trash-2')}Delete…</a>`}`,
   )
 }
 
