@@ -138,7 +138,8 @@ export const INSTALLS: Readonly<Record<string, InstallRow>> = {
     message: /configured to use yarn/,
   },
   'a lock with an address of loopback': named('127.0.0.1:3000', /ECONNREFUSED/),
-  'a lock with an address of the host': named('198.51.100.2:3000', /EHOSTUNREACH/),
+  // Pasta gives it to the sandbox itself.
+  'a lock with an address of the host': named('198.51.100.2:3000', /ECONNREFUSED/),
   'a lock with an address of the metadata service': named('169.254.169.254', /EHOSTUNREACH/),
   'a lock with an address of a private network': named('10.9.9.9', /EHOSTUNREACH/),
   'a lock with a name for an address of the host': named('host.test:3000', /EHOSTUNREACH/),
