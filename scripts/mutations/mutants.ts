@@ -45,7 +45,14 @@ export async function mutantsOf(file: string, text: string, cache: string): Prom
   const lines = text.split('\n')
   return (read(kept) ?? keep(kept, [...(await languageMutants(file, text)), ...queryMutants(text)]))
     .map((mutation) => ({ ...mutation, file, ...lineWith(lines, mutation) }))
+    .filter((mutant) => !isUnread(mutant))
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
+}
+
+/** Whether only the first element of a list differs, of which the line reads the others: `const [, name] = PATTERN.exec(text) ?? []`. */
+function isUnread({ before, column, text, replacement }: Mutant): boolean {
+  const isFirst = text === '[]' && replacement.startsWith('["') && before.slice(0, column).endsWith('?? ')
+  return isFirst && before.trim().startsWith('const [,')
 }
 
 /** The text with the mutation in it. */

@@ -144,7 +144,8 @@ function escaped(path: string): string {
 }
 
 function object(value: unknown): Body {
-  if (typeof value !== 'object' || value === null) throw new TypeError('no object')
+  // Of null no property can be read, which throws too.
+  if (typeof value !== 'object') throw new TypeError('no object')
   return value as Body
 }
 

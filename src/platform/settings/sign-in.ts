@@ -12,7 +12,7 @@ const ISSUER: SettingType<string> = {
   read(name, text) {
     const url = URL.parse(text)
     const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
-    if (url === null || !isSafe || /[?#@]/.test(text))
+    if (!isSafe || /[?#@]/.test(text))
       throw new BadSetting(
         `${name} must be an https URL without query, such as https://login.example.com, not "${text}"`,
       )
@@ -51,8 +51,8 @@ const GROUP_RULES: SettingType<GroupRule[]> = {
 function readRule(name: string, item: string): GroupRule {
   const [, group = '', gives = ''] = /^(.+)=([^=]+)$/.exec(item) ?? []
   const [team = '', role = ''] = gives.split(':')
-  if (group !== '' && gives === 'operator') return { group, gives }
-  if (group === '' || team === '' || !ROLES.includes(role as Role) || gives.split(':').length !== 2)
+  if (gives === 'operator') return { group, gives }
+  if (team === '' || !ROLES.includes(role as Role) || gives.split(':').length !== 2)
     throw new BadSetting(
       `${name} must be like "platform=operator,web=acme:DEVELOPER", with a role of ${ROLES.join(', ')}; "${item}" is not`,
     )

@@ -37,8 +37,9 @@ const BACKOFF_MS = 30_000
 
 /** Returns whether a function that keeps ending badly is not started now. Pure. */
 export function isBackedOff(failures: readonly number[], now: number): boolean {
-  const last = failures.at(-FAILURES)
-  return last !== undefined && failures.at(-1)! - last < FAILURES_MS && now - failures.at(-1)! < BACKOFF_MS
+  const first = failures.at(-FAILURES) ?? Number.NEGATIVE_INFINITY
+  const last = failures.at(-1)!
+  return last - first < FAILURES_MS && now - last < BACKOFF_MS
 }
 
 /** Returns the times of failures that still count. Pure. */
@@ -58,14 +59,14 @@ export function planProcesses(
 ): Action[] {
   const actions: Action[] = []
   const awake = processes.filter(({ state }) => state !== 'ended')
-  const draining = new Set<number>()
+  const leaving = new Set<number>()
   for (const process of awake) {
     const what = upkeepOf(process, limits, now)
     if (what === undefined) continue
-    if (what === 'drain') draining.add(process.id)
+    leaving.add(process.id)
     actions.push({ do: what, id: process.id })
   }
-  const room = createRoom(awake, draining, limits, now)
+  const room = createRoom(awake, leaving, limits, now)
   const served = new Set(awake.filter(({ state }) => state === 'starting' || state === 'ready').map(({ key }) => key))
   for (const { key, account, waiting, failures } of demands) {
     if (waiting === 0 || served.has(key) || isBackedOff(failures, now)) continue
@@ -100,15 +101,17 @@ function hasWork(
   return inFlight > 0 || (pending > 0 && now - usedAt < pendingMs)
 }
 
-/** Counts places. A draining process has its place until it has ended, which may be long after if it has work. */
-function createRoom(awake: readonly ProcessFacts[], draining: Set<number>, limits: ProcessLimits, now: number) {
+/** Counts places. A draining process has its place until it has ended, which may be long after if it has work. `leaving`: what is drained or killed now. */
+function createRoom(awake: readonly ProcessFacts[], leaving: Set<number>, limits: ProcessLimits, now: number) {
   let all = awake.length
   const own = new Map<string, number>()
   for (const { account } of awake) own.set(account, (own.get(account) ?? 0) + 1)
   const countOf = (account: string) => own.get(account) ?? 0
   const isFull = (account: string) => countOf(account) >= limits.ofAccount
   const isIdle = ({ id, state, inFlight, pending }: ProcessFacts) =>
-    state === 'ready' && inFlight === 0 && pending === 0 && !draining.has(id)
+    state === 'ready' && inFlight === 0 && pending === 0 && !leaving.has(id)
+  const isGoing = (process: ProcessFacts) =>
+    (process.state === 'draining' || leaving.has(process.id)) && !hasWork(process, limits, now)
   return {
     take(account: string): boolean {
       if (all >= limits.processes || isFull(account)) return false
@@ -119,13 +122,11 @@ function createRoom(awake: readonly ProcessFacts[], draining: Set<number>, limit
     /** Of the account itself where it has its share, else of the account with the most. Undefined where a place is about to be free. */
     evict(account: string): number | undefined {
       const isOwn = isFull(account)
-      const leaving = awake.filter(
-        (process) => (process.state === 'draining' || draining.has(process.id)) && !hasWork(process, limits, now),
-      )
-      if (leaving.some((process) => !isOwn || process.account === account)) return undefined
-      const idle = awake.filter((process) => isIdle(process) && (!isOwn || process.account === account))
+      const evictable = awake.filter((process) => !isOwn || process.account === account)
+      if (evictable.some(isGoing)) return undefined
+      const idle = evictable.filter(isIdle)
       const [first] = idle.sort((a, b) => countOf(b.account) - countOf(a.account) || a.usedAt - b.usedAt)
-      if (first !== undefined) draining.add(first.id)
+      if (first !== undefined) leaving.add(first.id)
       return first?.id
     },
   }

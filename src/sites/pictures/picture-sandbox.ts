@@ -16,7 +16,7 @@ import {
 } from '../../sandbox/run-directory.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { notValid } from './faults.ts'
-import { isSvg, pictureTypeOf } from './picture-type.ts'
+import { MAX_HEAD, MAX_PIXELS, type Made, madeOf, NOT_VALID } from './made.ts'
 
 /** What makes pictures on this machine. `node`: as of functions. `sharp`: a directory with `node_modules/sharp`. */
 type PictureTools = { node: { folder: string | undefined; program: string }; sharp: string }
@@ -32,9 +32,6 @@ export type PictureOptions = {
 /** `format`: undefined for that of the source. */
 type Wish = { width: number; quality: number; format: string | undefined }
 
-/** `asIs`: an animation, which stays whole. */
-type Made = { bytes: Buffer; type: string } | 'asIs'
-
 export type PictureSandbox = {
   /** Makes a picture; undefined where it cannot be made here now, or takes too much. Throws PictureFailure for another source, and the system's errors. */
   make(bytes: Buffer, wish: Wish): Promise<Made | undefined>
@@ -42,10 +39,8 @@ export type PictureSandbox = {
 }
 
 const MIB = 1024 ** 2
-const MAX_PIXELS = 50_000_000
 const LIMIT_MS = 20_000
 const MAX_MADE = 32 * MIB
-const MAX_HEAD = 1024
 
 const LIMITS: Limits = {
   ...DEFAULT_LIMITS,
@@ -146,29 +141,5 @@ async function run(sandbox: Sandbox, limitMs: number): Promise<Buffer | undefine
     return output
   } finally {
     clearTimeout(timer)
-  }
-}
-
-const NOT_VALID = "The requested resource isn't a valid image."
-
-/** A picture may control what decoded it, so nothing that it says is trusted. */
-function madeOf(output: Buffer): Made {
-  const end = output.subarray(0, MAX_HEAD).indexOf(0x0a)
-  const head = end === -1 ? undefined : headOf(output.toString('utf8', 0, end))
-  const bytes = output.subarray(end + 1)
-  if (head?.refused === 'too many pixels')
-    throw notValid(`The picture has more than ${MAX_PIXELS / 1_000_000} million pixels.`)
-  if (head?.asIs === true) return 'asIs'
-  const type = pictureTypeOf(bytes)
-  if (type === undefined || !type.made || isSvg(type) || head?.size !== bytes.length) throw notValid(NOT_VALID)
-  return { bytes, type: type.type }
-}
-
-function headOf(text: string): { refused?: unknown; asIs?: unknown; size?: unknown } | undefined {
-  try {
-    const head = JSON.parse(text)
-    return typeof head === 'object' && head !== null ? head : undefined
-  } catch {
-    return undefined
   }
 }

@@ -74,7 +74,7 @@ async function read(state: State, located: Located, account: string): Promise<So
     held += bytes
   }
   const release = () => {
-    if (held > 0) state.budget.giveBack(account, held)
+    state.budget.giveBack(account, held)
     held = 0
   }
   try {

@@ -72,7 +72,7 @@ export class CollectedAnswer extends Writable {
   release(): void {
     // Its request in the log of the function ends with it.
     this.destroy()
-    if (this.#bytes > 0) this.#budget.giveBack(this.#account, this.#bytes)
+    this.#budget.giveBack(this.#account, this.#bytes)
     this.#bytes = 0
     this.#body.clear()
   }

@@ -19,7 +19,7 @@ export function createRenderBudget(maxBytes: number, ofAccount: number): RenderB
       return true
     },
     giveBack(account, bytes) {
-      const own = held.get(account)! - bytes
+      const own = (held.get(account) ?? 0) - bytes
       if (own > 0) held.set(account, own)
       else held.delete(account)
       total -= bytes

@@ -4,10 +4,11 @@ export type Slice = { first: number; length: number }
 
 /** Returns the range of a request. `full`: absent or ignored (RFC 9110 14.2). `unsatisfiable`: it begins after the end. */
 export function sliceOf(header: string | undefined, size: number): Slice | 'full' | 'unsatisfiable' {
-  const list = /^bytes=(.*)$/i.exec(header ?? '')?.[1] ?? ''
+  const list = /^bytes=(.*)/i.exec(header ?? '')?.[1] ?? ''
   const parts = list.split(',').flatMap((part) => part.trim() || [])
-  const [, first = '', last = ''] = /^(\d*)-(\d*)$/.exec(parts[0] ?? '') ?? []
-  if (parts.length !== 1 || (first === '' && last === '')) return 'full'
+  // Several parts have commas between them, and match as little as none.
+  const [, first = '', last = ''] = /^(\d*)-(\d*)$/.exec(parts.join()) ?? []
+  if (first === '' && last === '') return 'full'
   if (first === '') return suffixOf(Number(last), size)
   const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
   if (last !== '' && Number(last) < Number(first)) return 'full'

@@ -61,6 +61,23 @@ test('a mutant changes one line: comparisons, statements left out, conditions le
   assert.deepEqual(await mutantsOf('src/a.ts', SOURCE, join(folder, 'cache')), mutants)
 })
 
+test('what no line reads is not mutated: the whole match of a pattern whose groups alone are read', async (t) => {
+  const folder = repository(t, { 'src/a.ts': '' })
+  const text = [
+    'const [, name] = PATTERN.exec(text) ?? []',
+    'const [whole] = PATTERN.exec(text) ?? []',
+    'const [, other] = list([]) ?? []',
+  ].join('\n')
+  const mutants = await mutantsOf('src/a.ts', text, join(folder, 'cache'))
+  assert.deepEqual(
+    mutants.filter(({ mutator }) => mutator === 'ArrayDeclaration').map(({ line, column }) => [line, column]),
+    [
+      [2, text.split('\n')[1]!.indexOf('[]')],
+      [3, text.split('\n')[2]!.indexOf('[]')],
+    ],
+  )
+})
+
 test('a part of an expression over several lines is not a statement that can be left out', async (t) => {
   const folder = repository(t, { 'src/a.ts': '' })
   const text = [

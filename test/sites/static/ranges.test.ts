@@ -47,6 +47,7 @@ const OF_1000: readonly (readonly [header: string | undefined, expected: string]
   ['bytes=1 - 2', 'full'],
   ['bytes =0-1', 'full'],
   ['items=0-1', 'full'],
+  ['megabytes=0-1', 'full'],
   ['0-1', 'full'],
   ['', 'full'],
 ]

@@ -45,7 +45,7 @@ export function isSerializationFailure(error: unknown): boolean {
 export function isCut(error: unknown): boolean {
   const { code, message = '' } = error as Told
   return code === undefined
-    ? /^Connection terminated|not queryable/.test(message)
+    ? /Connection terminated|not queryable/.test(message)
     : /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|57P01|08\w{3})$/.test(code)
 }
 
