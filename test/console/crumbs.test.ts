@@ -1,4 +1,4 @@
-/** What every page of the console has: the way back from below a tab to its page, and each id once. docs/console.md: Implementation. */
+/** What every page of the console has: its text, the way back from below a tab to its page, and each id once. docs/console.md: Implementation. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { openSignedInClient } from '../support/clients/browser-client.ts'
@@ -6,17 +6,20 @@ import { openConsolePages } from '../support/clients/console-pages.ts'
 import { valuesOf } from '../support/clients/screen-values.ts'
 import { seedSamples } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
+import { mustReadAsKept } from './page-texts.ts'
 
 /** Pages below a tab, with the address of the tab in the first group. A file, and a page that serves others, have no tab. */
 const BELOW =
   /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!(?:.*\/)?export$).+/
 
-onBothEngines('every page has each id once, buttons in its head, and no select without an arrow', async (world) => {
+onBothEngines('every page reads as it should, with each id once and buttons in its head', async (world) => {
   const pages = await openConsolePages(world)
   const client = await openSignedInClient(world)
   let ids = 0
+  const texts: { path: string; text: string }[] = []
   for (const { path, address } of pages) {
     const { text } = await client.get(address)
+    texts.push({ path, text })
     // The first picture waits for the end of the page: the columns of a table moved with each row that was read after it.
     // One of them leads on, with no page.
     if (text !== '')
@@ -40,6 +43,7 @@ onBothEngines('every page has each id once, buttons in its head, and no select w
     assert.doesNotMatch(text, /(?<!<span class="pick">)<select/, path)
   }
   assert.ok(ids > 3 * pages.length, `${ids} ids on ${pages.length} pages`)
+  mustReadAsKept(texts)
 })
 
 onBothEngines('every page below a tab leads back to the page of the tab', async (world) => {

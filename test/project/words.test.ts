@@ -16,6 +16,7 @@ const UNREAD: Record<string, string> = {
   'test/project/banned-words.ts': 'it lists the banned words',
   'test/project/words.test.ts': 'it tests the banned words',
   'docs/api/': 'it is generated from the texts of src',
+  'test/console/page-texts.txt': 'the texts of pages, which stand in src',
   'src/platform/pages/assets/licences/': 'texts of others',
   'src/platform/db/migrations/': 'a migration never changes',
 }

@@ -16,7 +16,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
  * Claims a slug that is free or reserved by one of `holders`. Reads account and reservation in one snapshot, because a rename writes both. Refuses:
  * slug_taken 409.
  */
-export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
+export async function claimSlug(ctx: DbCtx, slug: string, ...holders: string[]): Promise<void> {
   const holder = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
   if (holder !== undefined && !holders.includes(holder.id)) refuseTaken(slug)
   const reserved = await ctx.db

@@ -34,7 +34,7 @@ export async function updateTeam(
     settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(settings)) }),
   }
   if (body.slug !== undefined && body.slug !== team.slug) {
-    await claimSlug(ctx, body.slug, [team.id])
+    await claimSlug(ctx, body.slug, team.id)
     await reserveSlug(ctx, team.slug, team.id)
   }
   const change = ctx.db.updateTable('account').set(columns).where('id', '=', team.id).returningAll()

@@ -18,7 +18,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
 /** Creates a user with a personal account. Refuses: username_taken 409, email_taken 409. */
 export async function createUser(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
-  await claimSlug(ctx, body.username, [])
+  await claimSlug(ctx, body.username)
   const row = await insertAccount(ctx, {
     id: newId('usr'),
     kind: 'user',
@@ -40,7 +40,7 @@ export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unkno
 /** Inserts a team. `consent`: `accepted` when the owner creates it, `founder` when it is created for them. Refuses: slug_taken 409. */
 export async function insertTeam(ctx: DbCtx, body: NewTeam, consent: 'accepted' | 'founder') {
   const plan = body.plan ?? ctx.deps.config.defaultPlan
-  await claimSlug(ctx, body.slug, [body.ownerId])
+  await claimSlug(ctx, body.slug, body.ownerId)
   const row = await insertAccount(ctx, {
     id: newId('team'),
     kind: 'team',
@@ -106,7 +106,7 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
     refuse('unknown_team', `The user is not a member of a team "${defaultTeamId}".`)
   }
   if (slug !== user.slug) {
-    await claimSlug(ctx, slug, [user.id])
+    await claimSlug(ctx, slug, user.id)
     await reserveSlug(ctx, user.slug, user.id)
   }
   const columns = {

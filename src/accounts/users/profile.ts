@@ -17,7 +17,7 @@ export async function updateProfile(ctx: UserPageCtx, change: { name?: string | 
   const { userId, username: before } = ctx.user
   const { name, username = before } = change
   if (username !== before) {
-    await claimSlug(ctx, username, [userId])
+    await claimSlug(ctx, username, userId)
     await reserveSlug(ctx, before, userId)
   }
   await unlessTaken({ slug: username, email: null }, () =>

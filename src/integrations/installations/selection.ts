@@ -37,7 +37,7 @@ export async function readSelection(db: Queries, installationId: string, limit?:
 export async function readVisibleSelections(
   ctx: Ctx,
   installations: readonly Selecting[],
-  max = Number.MAX_SAFE_INTEGER - 1,
+  max = MAX_SELECTED,
 ): Promise<Map<string, string[]>> {
   const selections = new Map<string, string[]>()
   const canSee = projectFilter(ctx.caller)

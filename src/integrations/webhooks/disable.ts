@@ -71,7 +71,6 @@ async function addressesOf(db: Queries, account_id: string, created_by: string |
     .leftJoin('member', (join) => join.onRef('member.user_id', '=', 'account.id').on('member.team_id', '=', account_id))
     .select(['account.id', 'account.email', 'member.role'])
     .where((eb) => eb.or([eb('account.id', '=', account_id), eb('member.team_id', '=', account_id)]))
-    .where('account.email', 'is not', null)
     .execute()
   const maker = people.filter(({ id }) => id === created_by)
   const recipients = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')

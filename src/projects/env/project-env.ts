@@ -55,7 +55,7 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
     .where('project_id', 'in', projectIds)
     .groupBy('project_id')
     .execute()
-  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MAX_PLACES)
+  const small = sizes.filter(({ places }) => Number(places) <= MAX_PLACES)
   for (const { project_id, places } of sizes) if (Number(places) > MAX_PLACES) all.delete(project_id)
   const groups = chunksByWeight(small, ({ places }) => Number(places), PLACES_AT_ONCE)
   await mapInSlices(groups, async (projects) => {

@@ -87,7 +87,7 @@ function changesFor(
   const holders = conflictingVariables(there.get(spotOf(draft.key, draft.gitBranch)), draft)
   const isTaken = replace ? holders.some((row) => !isVisible(ctx.caller, row)) : holders.length > 0
   if (isTaken) return failure(ctx, draft, 'env_already_exists', holders[0])
-  const type = holders.length === 0 ? draft.type : typeOver(ctx, draft, holders)
+  const type = typeOver(ctx, draft, holders)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
   const others = holders.filter((row) => row !== inside)
   const changes = others.map((row) => withoutTargets(ctx, box, row, draft.targets))
@@ -99,7 +99,7 @@ function changesFor(
   return addIfFits(usage, differenceOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
 }
 
-/** The type of a draft that replaces variables. Refuses forbidden changes, and what no variable may be. */
+/** The type of a draft, which may replace variables. Refuses forbidden changes, and what no variable may be. */
 function typeOver(ctx: Ctx, draft: Draft, holders: readonly Variable[]): EnvType {
   for (const row of holders) mustHaveWritePermission(ctx.caller, row)
   const type = effectiveType(ctx.account, upsertedType(draft, holders), draft.targets)

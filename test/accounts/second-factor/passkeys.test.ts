@@ -49,6 +49,13 @@ async function signInBy(
   return { ...(await client.post(BY_PASSKEY, { answer })), client }
 }
 
+/** The subjects of the letters, and the types of the audit entries of passkeys. */
+const writtenOf = async (world: World) => {
+  const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
+  const types = entries.map(({ type }) => type).filter((type) => /Passkey$/.test(type))
+  return [(await readQueuedMail(world)).map(({ subject }) => subject), types]
+}
+
 const passkeysOf = (world: World) =>
   world.deps.db.read.selectFrom('passkey').selectAll().orderBy('created_at').execute()
 
@@ -332,14 +339,16 @@ onBothEngines(
     const first = await register(client, 'First')
     const second = await register(client, '<b>&"')
     assert.ok((await client.get(FACTORS)).text.includes('&lt;b&gt;&amp;&quot;'))
-    const ada = await openSignedInClient(world, (await world.user('ada')).id, 'ada')
+    const { id: adaId } = await world.user('ada')
+    const ada = await openSignedInClient(world, adaId, 'ada')
+    await register(ada, 'Of Ada')
     await ada.get(FACTORS)
+    const before = await writtenOf(world)
     await ada.post(`${FACTORS}/passkeys/name`, { id: first.id(), name: 'Of Ada' })
     await ada.post(`${FACTORS}/passkeys/remove`, { id: first.id() })
-    assert.deepEqual(
-      (await passkeysOf(world)).map(({ name }) => name),
-      ['First', '<b>&"'],
-    )
+    assert.deepEqual(await writtenOf(world), before, 'what is of another user leaves no entry and no letter')
+    const names = async () => (await passkeysOf(world)).filter((row) => row.user_id === userId).map(({ name }) => name)
+    assert.deepEqual(await names(), ['First', '<b>&"'])
     await client.get(FACTORS)
     await client.post(`${FACTORS}/passkeys/name`, { id: second.id(), name: 'Second' })
     for (let at = 0; at < 10; at++) {
@@ -353,16 +362,17 @@ onBothEngines(
     await clearPassword(world, userId)
     const last = await client.post(`${FACTORS}/passkeys/remove`, { id: first.id() })
     assert.deepEqual([last.status, /your last sign-in method/.test(last.text)], [409, true])
-    assert.deepEqual(
-      (await passkeysOf(world)).map(({ name }) => name),
-      ['First'],
-    )
+    assert.deepEqual(await names(), ['First'])
     await seedPassword(world, userId)
     const back = (await signInBy(world, first)).client
     await back.get(FACTORS)
     assert.equal((await back.post(`${FACTORS}/passkeys/remove`, { id: first.id() })).location, FACTORS)
-    assert.deepEqual(await passkeysOf(world), [])
-    assert.equal((await db.read.selectFrom('recovery_code').selectAll().execute()).length, 0)
+    assert.deepEqual(await names(), [])
+    const codes = await db.read.selectFrom('recovery_code').select('user_id').distinct().execute()
+    assert.deepEqual(
+      codes.map(({ user_id }) => user_id),
+      [adaId],
+    )
     const told = (await readQueuedMail(world)).map(({ subject }) => subject)
     assert.ok(told.includes('The passkey “First” was removed'))
   },

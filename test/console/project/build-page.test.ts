@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { BUILDS, createSource, openRunners, stateOf } from '../../delivery/builds/building.ts'
 import { openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
+import { readPage } from '../../support/clients/page-text.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
+
+const SAID = 'Command "npm run build" exited with 1 <script>'
 
 const pageOf = (id: string) => `/console/t/admin/projects/web/deployments/${id}`
 
@@ -24,19 +27,47 @@ onBothEngines(
       const build = runners.of(await runners.take())
       await build.log(0, 'installing', '\u001b[31m<b>red</b>\u001b[0m')
       const running = await page()
-      assert.match(running, /<li id="L1"[^>]*>[\s\S]*?<span>installing<\/span>/)
-      assert.match(running, /<span>&lt;b&gt;red&lt;\/b&gt;<\/span>/)
+      assert.deepEqual(readPage(running, 'Build log'), [
+        ...['## Build log', 'Search the log=', '[ ] errors: Errors only', '[x] Follow'],
+        `[Copy] [Download](${pageOf(id)}/log/export)`,
+        '[1](#L1) 00:00:01 installing',
+        '[2](#L2) 00:00:01 <b>red</b>',
+      ])
       assert.match(running, /data-reload/)
-      await build.fail('BUILD_FAILED', 'Command "npm run build" exited with 1 <script>')
+      const more = [
+        { type: 'command', date: 62_000, text: '\u001b[1mvercel pull\u001b[0m' },
+        { type: 'command', date: 62_000, text: '\u001b[1mvercel build\u001b[0m' },
+        ...['one', 'two', 'three', 'Error: four', 'five'].map((text) => ({ type: 'stderr', date: 62_000, text })),
+      ]
+      await build.post('log', { first: 2, lines: more })
+      await build.fail('BUILD_FAILED', SAID)
     } finally {
       await runners.close()
     }
     const failed = await page()
-    assert.match(
-      failed,
-      /Command "npm run build" exited with 1 &lt;script&gt;|Command &quot;npm run build&quot; exited/,
-    )
-    assert.match(failed, /BUILD_FAILED/)
+    assert.deepEqual(readPage(failed, 'Build failed'), [
+      '(bad)',
+      '## Build failed',
+      SAID,
+      'Last step: vercel build',
+      ...['vercel build', 'one', 'two', 'three', 'Error: four', 'five'],
+      '[Copy]',
+      '[Go to line 10](#L10) BUILD_FAILED · What was live stays live.',
+    ])
+    // The last line has the time of the failure.
+    const lines = readPage(failed, 'Build log').map((line) => line.replace(/(?<=#L10\) )\S+/, 'TIME'))
+    assert.deepEqual(lines, [
+      ...['## Build log', 'Search the log=', '[ ] errors: Errors only (bad) 2'],
+      `[Copy] [Download](${pageOf(id)}/log/export)`,
+      '[1](#L1) 00:00:01 installing',
+      '[2](#L2) 00:00:01 <b>red</b>',
+      '(step) [3](#L3) 00:01:02 vercel pull',
+      '(step) [4](#L4) 00:01:02 vercel build',
+      ...['one', 'two', 'three'].map((text, at) => `[${at + 5}](#L${at + 5}) 00:01:02 ${text}`),
+      '(error) [8](#L8) 00:01:02 Error: four',
+      '[9](#L9) 00:01:02 five',
+      `(error) [10](#L10) TIME Error: ${SAID} (BUILD_FAILED)`,
+    ])
     assert.doesNotMatch(failed, /data-reload|\u001b/)
     assert.equal((await stateOf(world, id)).readyState, 'ERROR')
   },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { hearStatements, walksOf } from '../../platform/db/statements.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { readPage } from '../../support/clients/page-text.ts'
 import { seedDeployment } from '../../support/projects.ts'
 import { tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -96,6 +97,13 @@ onBothEngines(
       (await client.get('/console/t/admin/projects/web')).text,
       /newest preview deployment of branch next failed: [^\n]*d1\.host\.test<\/a>\.<\/div><\/li>/,
     )
+    const page = (await client.get(`/console/t/admin/projects/web/deployments/${next}`)).text
+    assert.deepEqual(readPage(page, 'Build failed'), [
+      '(bad)',
+      '## Build failed',
+      'The build system reported no reason.',
+      'Production is not affected.',
+    ])
     const staging = await preview('ERROR', { customEnvironmentId: 'staging' })
     const alone = await preview('ERROR')
     await preview('READY', { gitBranch: 'next' })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
 import { deploy, SUFFIX } from '../../delivery/deploys/deploying.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { readPage } from '../../support/clients/page-text.ts'
 import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
@@ -28,25 +29,35 @@ onBothEngines(
     const lines = [
       { ...of, requestId: 'a', status: 200, level: 'info', text: 'said <b>so</b>', functionName: 'api/job' },
       { ...of, requestId: 'b', status: 500, level: 'error', text: 'went wrong', functionName: 'api/[id]' },
+      { ...of, requestId: 'e', status: 404, level: 'warning', text: 'not there', functionName: 'api/job' },
+      { ...of, requestId: '', method: '', path: '', status: 0, level: 'info', text: 'on its own' },
     ]
+    const time = new Date(of.date).toISOString().slice(11, 19)
+    const logOf = (text: string) => {
+      const card = readPage(text, 'Function log')
+      return card.slice(card.indexOf('[Filter]') + 1)
+    }
     const body = JSON.stringify({ server: 'serverserver0001', sequence: 1, lines })
     const headers = { authorization: `Bearer ${SITES_TOKEN}` }
     assert.equal((await fetch(`${origin}/sites/v1/logs`, { method: 'POST', headers, body })).status, 200)
-    const all = await page()
-    assert.match(all, /Function log/)
-    assert.match(all, /<span>said &lt;b&gt;so&lt;\/b&gt;<\/span>[\s\S]*<span>went wrong<\/span>/)
-    const errors = await page('?level=error')
-    assert.ok(errors.includes('went wrong') && !errors.includes('said'))
-    assert.match(await page('?text=nothing'), /No such lines/)
-    for (const query of ['?status=5xx', '?function=API/[', '?status=5xx&function=id&level=error&text=wrong']) {
-      const some = await page(query)
-      assert.ok(some.includes('went wrong') && !some.includes('said'), query)
-    }
-    assert.match(await page('?status=5xx&function=job'), /No such lines/)
-    assert.ok(
-      all.includes('GET /api/job (api/[id])') && !all.includes('(api/job)'),
-      'a name that the path does not say',
-    )
+    const wrong = [`(error) 500 ${time} GET /api/job (api/[id])`, `(error) ${time} went wrong`]
+    const log = logOf(await page())
+    const others = [
+      `(step) 200 ${time} GET /api/job`,
+      `(step) 404 ${time} GET /api/job`,
+      `(step) ${time} Outside of a request`,
+      `${time} not there`,
+      `${time} on its own`,
+      `${time} said <b>so</b>`,
+    ]
+    assert.deepEqual(log.toSorted(), [...wrong, ...others].sort())
+    assert.equal(log[log.indexOf(wrong[0]!) + 1], wrong[1], 'below its request')
+    assert.deepEqual(logOf(await page('?level=error')), wrong)
+    assert.deepEqual(logOf(await page('?text=wrong')), wrong)
+    assert.deepEqual(logOf(await page('?text=nothing')), ['No such lines.'])
+    for (const query of ['?status=5xx', '?function=API/[', '?status=5xx&function=id&level=error&text=wrong'])
+      assert.deepEqual(logOf(await page(query)), wrong, query)
+    assert.deepEqual(logOf(await page('?status=5xx&function=job')), ['No such lines.'])
     const report = async (sequence: number, many: readonly object[]) => {
       const said = JSON.stringify({ server: 'serverserver0001', sequence, lines: many })
       assert.equal((await fetch(`${origin}/sites/v1/logs`, { method: 'POST', headers, body: said })).status, 200)

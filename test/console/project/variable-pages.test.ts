@@ -1,4 +1,4 @@
-/** Editing, history, restoring and comparing variables in the console. docs/console.md. */
+/** Editing, history and restoring variables in the console. docs/console.md. */
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -191,59 +191,6 @@ onBothEngines('the values of an environment are a file, which leaves one audit e
   )
   world.deps.clock.set(world.deps.clock.now() + 3_600_000)
   assert.match((await client.get(links[1]![1]!)).location, /^\/confirm\?return=/)
-})
-
-onBothEngines('two environments are compared without a value of either', async (world) => {
-  const at = (key: string, value: string, target: string, more: object = {}) => ({
-    key,
-    value,
-    target: [target],
-    ...more,
-  })
-  const { client } = await open(world, [
-    at('SAME', 'equal-value', 'production'),
-    at('SAME', 'equal-value', 'preview'),
-    at('OTHER', 'one-value', 'production'),
-    at('OTHER', 'another-value', 'preview'),
-    at('HERE', 'here-value', 'production'),
-    at('THERE', 'there-value', 'preview'),
-    at('SECRET', 'hidden-value', 'production', { type: 'sensitive' }),
-    at('SECRET', 'hidden-value', 'preview', { type: 'sensitive' }),
-    at('BRANCH', 'branch-value', 'preview', { gitBranch: 'next' }),
-    { key: 'BOTH', value: 'both-value', target: ['production', 'preview'], type: 'sensitive' },
-  ])
-  const page = await client.get(`${PATH}/compare?left=production&right=preview&all=1`)
-  assert.equal(page.status, 200, page.text)
-  assert.doesNotMatch(page.text, /-value/)
-  const rows = [...page.text.matchAll(/<tr><td[^>]*><code>(\w+)<\/code>.*?<td[^>]*>([A-Z][a-z -]+)<\/td><\/tr>/g)].map(
-    ([, key, words]) => [key, words],
-  )
-  assert.deepEqual(rows, [
-    ['BOTH', 'Same'],
-    ['HERE', 'Only in one'],
-    ['OTHER', 'Different'],
-    ['SAME', 'Same'],
-    ['SECRET', 'Write-only'],
-    ['THERE', 'Only in one'],
-  ])
-  assert.doesNotMatch(page.text, /berth-live/, 'values are read only when a user asks')
-  assert.match((await client.get(PATH)).text, /berth-live/)
-  const differences = (await client.get(`${PATH}/compare?left=production&right=preview`)).text
-  assert.doesNotMatch(differences, /SAME|BOTH/)
-  assert.match(differences, /4 of 6 keys/)
-})
-
-onBothEngines('a user who cannot read values sees no difference between values', async (world) => {
-  const guest = await world.user('guest')
-  await world.join(guest, 'VIEWER')
-  const { teamId } = world.credentials
-  await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
-  for (const target of ['production', 'preview'])
-    await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, { key: 'A', value: 'equal', target: [target] })
-  const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
-  const client = await openSignedInClient(world, guest.id, 'guest')
-  const page = await client.get(`/console/t/${slug}/projects/web/variables/compare`)
-  assert.match(page.text, /<td[^>]*>Not readable by you<\/td>/)
 })
 
 onBothEngines('the list shows the variables of a deployment of a branch', async (world) => {

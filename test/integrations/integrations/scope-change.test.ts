@@ -19,7 +19,6 @@ import {
   type InstalledApp,
   seedIntegration,
 } from '../../support/worlds/installation-rows.ts'
-import { consentAndInstall as installApp, seedIntegration as makeApp } from '../../support/worlds/integration-world.ts'
 
 const TWO_DAYS_MS = 2 * 86_400_000
 const scopesOf = (row: { scopes_json: string }) => JSON.parse(row.scopes_json) as string[]
@@ -264,78 +263,3 @@ onBothEngines('random edits, installs and confirmations of present and former pa
   const sequences = lanes * lives
   assert.ok(tally.confirmed > sequences / 4 && tally.stale > sequences / 10, JSON.stringify(tally))
 })
-
-onBothEngines(
-  'a renewed consent confirms pending scopes: the installation is notified of it, and of nothing when none are pending',
-  async (world) => {
-    const { teamId } = world.credentials
-    const app = await makeApp(world, { scopes: ['read:project'] })
-    const { installationId } = await installApp(world, app)
-    const told = async () => (await eventsOf(world, 'integration-configuration.')).map((event) => event.payload)
-    await installApp(world, app)
-    assert.deepEqual(await told(), [], 'nothing waited')
-    const edit = (scopes: string[]) =>
-      world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
-    await edit(['read-write:project', 'read:user'])
-    const path = `/v1/integrations/configuration/${installationId}?teamId=${teamId}` as const
-    const waiting = await world.call('GET', path)
-    assert.deepEqual(waiting.body.pendingScopes, ['read-write:project', 'read:user'])
-    assert.deepEqual(waiting.body.scopes, ['read:project'])
-    const stale = await world.call.try('POST', `${path.replace('?', '/confirm?')}`, { scopes: ['read:user'] })
-    assert.deepEqual(
-      [stale.status, stale.body.error.pendingScopes],
-      [409, ['read-write:project', 'read:user']],
-      'a confirmation of another list returns what is pending',
-    )
-    assert.match(stale.body.error.message, /read-write:project, read:user/)
-    assert.equal((await installApp(world, app)).installationId, installationId)
-    const scopes = ['read-write:project', 'read:user']
-    const expected = [{ team: { id: teamId }, user: { id: null }, configuration: { id: installationId, scopes } }]
-    assert.deepEqual(await told(), expected)
-    assert.deepEqual((await world.call('GET', path)).body.pendingScopes, [])
-    await installApp(world, app)
-    assert.deepEqual(await told(), expected)
-  },
-)
-
-onBothEngines(
-  'a user confirms by the API the scopes that were shown, after the team edited the integration',
-  async (world) => {
-    const { userId, teamId } = world.credentials
-    const app = await makeApp(world, { scopes: ['read:project'] })
-    const { installationId } = await installApp(world, app)
-    const edit = (scopes: string[]) =>
-      world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
-    assert.equal((await edit(['read-write:project', 'read:user'])).status, 200)
-    const path = `/v1/integrations/configuration/${installationId}/confirm?teamId=${teamId}` as const
-    const confirmed = (scopes: unknown) => world.call.try('POST', path, { scopes })
-    for (const [scopes, status, code] of [
-      [['read:user'], 409, 'conflict'],
-      [[], 409, 'conflict'],
-      [undefined, 400, 'bad_request'],
-      [['read:nothing'], 400, 'bad_request'],
-      ['read:user', 400, 'bad_request'],
-    ] as const) {
-      const answer = await confirmed(scopes)
-      assert.deepEqual([answer.status, answer.body.error.code], [status, code])
-    }
-    const member = await world.user('mia')
-    await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${member.id}`, { role: 'MEMBER' })
-    const seen = { scopes: ['read:user', 'read-write:project'] }
-    assert.equal((await member.call.try('POST', path, seen)).status, 403)
-    const [first, second] = await Promise.all([world.call.try('POST', path, seen), world.call.try('POST', path, seen)])
-    for (const answer of [first, second]) {
-      assert.deepEqual([answer.status, answer.body.scopes], [200, ['read-write:project', 'read:user']], answer.text)
-    }
-    const told = await eventsOf(world, 'integration-configuration.')
-    assert.deepEqual(
-      told.map(({ payload }) => payload),
-      [
-        {
-          ...{ team: { id: teamId }, user: { id: userId } },
-          configuration: { id: installationId, scopes: ['read-write:project', 'read:user'] },
-        },
-      ],
-    )
-  },
-)

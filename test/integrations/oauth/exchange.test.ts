@@ -259,6 +259,9 @@ onBothEngines('a code of an installation that is disabled or removed gives nothi
   assert.deepEqual(said(await exchange(world, app, code)), disabled)
   assert.deepEqual(said(await exchange(world, app, code)), disabled, 'the code stays unused')
   assert.deepEqual(await digest(world), before)
+  // It stays disabled where its owner may act again.
+  await world.operator('PUT', member, { role: 'OWNER' })
+  assert.deepEqual(said(await exchange(world, app, code)), disabled)
   const renewed = await consentAndInstall(world, app)
   assert.equal(renewed.installationId, installationId)
   const { token } = { token: (await exchange(world, app, renewed.code)).body.access_token }
