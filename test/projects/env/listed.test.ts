@@ -42,7 +42,7 @@ onBothEngines(
     await make(world, 'over', inOne('over', [`${comments[0]!}x`, ...comments.slice(1)]))
     assert.deepEqual([await sizeOf('full'), await sizeOf('over')], [MAX_BYTES, MAX_BYTES + 1])
     await make(world, 'gone', () => [{ key: 'GONE_1', target: ['preview'] }])
-    const [{ id }] = (await call('GET', '/v9/projects/gone')).body.env as [{ id: string }]
+    const { id } = (await call('GET', '/v9/projects/gone')).body.env[0]!
     await call('DELETE', `/v9/projects/gone/env/${id}`)
 
     const { projects } = (await call('GET', '/v9/projects?limit=100')).body
