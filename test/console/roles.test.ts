@@ -31,7 +31,7 @@ function may(role: Role, operations: readonly string[]): boolean {
 const OTHER_RULES: readonly (readonly [path: RegExp, why: string])[] = [
   [/\/variables\/env_\w+$/, 'a value has a permission of its own: console/variable-roles.test.ts'],
   [/\/projects\/other\/settings\/git$/, 'the advice to link a repository'],
-  [/\/members\/usr_\w+\/(?:remove|leave)$/, 'users leave by themselves, and owners remove others'],
+  [/\/members\/usr_\w+\/(?:remove|leave)$/, 'users leave, and owners remove others'],
 ]
 
 /** TABLE the screens of a team that no page of `fillTeam` offers → why. */
@@ -44,10 +44,15 @@ const NOT_OFFERED: Readonly<Record<string, string>> = {
   'POST drains/:id/enable': 'none is disabled',
   'POST drains/:id/take-over': 'none is on hold',
   'POST drains/new/test': 'a button of the form that creates',
+  'POST projects/:name/automatic-promotion': 'nothing was rolled back',
+  'POST projects/:name/crons': 'no deployment has cron jobs',
   'POST projects/:name/deployments/:id/cancel': 'nothing was built',
   'POST projects/:name/deployments/:id/redeploy': 'nothing was built',
   'POST projects/:name/deployments/remove': 'no deployment was chosen',
+  'POST projects/:name/settings/bypass/revoke': 'there are no bypass secrets',
+  'POST projects/:name/settings/bypass/variable': 'there are no bypass secrets',
   'POST projects/:name/unpause': 'none is paused',
+  'POST projects/:name/variables/delete': 'no variable was chosen',
   'POST webhooks/:id/enable': 'none is disabled',
   'POST webhooks/:id/take-over': 'none is on hold',
 }

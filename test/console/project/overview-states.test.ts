@@ -54,8 +54,9 @@ onBothEngines(
     await web.rollback(first)
     await web.sweep()
     const rolled =
-      '(warn) Rolled back TIME to [d1.host.test](/deployments/FIRST). New deployments will not go live until you promote one, or turn on automatic promotion in [Settings](/settings).'
-    const undo = '[Undo the rollback…](/deployments/SECOND/promote)'
+      '(warn) Rolled back TIME by you to [d1.host.test](/deployments/FIRST). New deployments will not go live until you promote one, or turn on automatic promotion in [Settings](/settings).'
+    const undo =
+      '[Undo the rollback…](/deployments/SECOND/promote) → /automatic-promotion shown=PROJECT [Resume automatic promotion]'
     const one = [...top('(good) Live', [VISIT, ...MENU]), '## Needs attention', '1']
     const old = production('(good)', 'Live now', 'FIRST', 'd1.host.test')
     assert.deepEqual(await see(), [...one, `${rolled} ${undo}`, ...old])

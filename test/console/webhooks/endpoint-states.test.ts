@@ -92,7 +92,7 @@ onBothEngines(
       const drain = (await world.call('POST', on('/v1/log-drains'), drained)).body.id
       await tamper(world, 'webhook', columns, { id: hook })
       await tamper(world, 'log_drain', columns, { id: drain })
-      made.unshift({ name, hook, drain, projects: name === 'active' ? 'All' : projectId })
+      made.unshift({ name, hook, drain, projects: name === 'active' ? 'All' : `[web](${LIST}/projects/web)` })
     }
     for (const role of ['OWNER', 'MEMBER', 'VIEWER']) {
       const user = await world.user(role.toLowerCase())
