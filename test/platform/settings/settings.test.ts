@@ -77,7 +77,7 @@ test('settings marked as secret hold a secret, and the others show no password',
 test('every BERTH_ variable that the code or a page names is in the table', () => {
   /** Those of the proxies in deploy/, of the tests and of the bench, and examples of mistakes. */
   const others =
-    /^BERTH_(TEST_(ROUNDS|FOLDERS|BUILDS|SEED|POSTGRES|SQLITE|ENGINES|PROGRAMS|STORES|BOUNDS)|DRILL_ROWS|TLS_ISSUER|CADDY_ADMIN|HTTPS?_PORT|EDGE|CLIENTS\w*|(OUTSIDE|PACKAGE|STATIC)_FIXTURES|SCREENSHOTS|ATTACKS\w*|PORT)$/
+    /^BERTH_(TEST_(ROUNDS|FOLDERS|BUILDS|SEED|POSTGRES|SQLITE|ENGINES|PROGRAMS|STORES|BOUNDS|WRITE)|DRILL_ROWS|TLS_ISSUER|CADDY_ADMIN|HTTPS?_PORT|EDGE|CLIENTS\w*|(OUTSIDE|PACKAGE|STATIC)_FIXTURES|SCREENSHOTS|ATTACKS\w*|PORT)$/
   const words = ['grep', '--no-index', '-hoE', '\\bBERTH_[A-Z0-9_]*[A-Z0-9]']
   const found = execFileSync('git', [...words, '--', 'src', 'bin', 'docs/*.md', 'README.md', 'CHANGELOG.md'], {
     cwd: root,
