@@ -12,7 +12,7 @@ export const NOT_VALID = "The requested resource isn't a valid image."
 
 /** Reads what the maker wrote. A picture may control what decoded it, so nothing that it says is trusted. Throws PictureFailure. */
 export function madeOf(output: Buffer): Made {
-  // Without an end, the head is empty, which is no JSON.
+  // Without an end, the head is empty, which is not JSON.
   const end = output.subarray(0, MAX_HEAD).indexOf(0x0a)
   const head = headOf(output.toString('utf8', 0, end))
   const bytes = output.subarray(end + 1)

@@ -95,7 +95,7 @@ test('a certificate is for the name of the public URL, else of HOST', { skip: no
     ['https://[::1]', '::1'],
   ] as const)
     assert.deepEqual(await names({ BERTH_PUBLIC_URL: url }), [`wrong: ${found(name)} ${advice}`])
-  assert.deepEqual(await names({ HOST: '::1' }), [`worry: ${found('::1')} ${advice}`])
+  assert.deepEqual(await names({ HOST: '::1' }), [['worry', `${found('::1')} ${advice}`].join(': ')])
 })
 
 test('a key that all users can read is a warning', { skip: noCertificates }, async (t) => {
@@ -106,6 +106,6 @@ test('a key that all users can read is a warning', { skip: noCertificates }, asy
     assert.match((await lines(mode)).join(), /^worry: can be read by all users \(chmod o= \S+\.key\)$/)
 })
 
-test('nothing is said of a certificate where there is none', async () => {
+test('nothing is said of a certificate that is not set', async () => {
   assert.deepEqual(await checkCertificate(readConfig({})), [])
 })
