@@ -47,7 +47,8 @@ export function openFunctionCode(cache: Pick<ContentCache, 'open'>, directory: s
         entry.bytes = bytes
         trim()
       },
-      () => entries.get(key) === entry && entries.delete(key),
+      // It is in use until then, so no other has its place.
+      () => entries.delete(key),
     )
     return entry
   }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { openFunctionCode } from '../../../src/sites/functions/function-code.ts'
 import { eventually } from '../../support/eventually.ts'
-import { newFolder, openCache, openOrigin } from '../content/caches.ts'
+import { fileOf, newFolder, openCache, openOrigin } from '../content/caches.ts'
 
 /** A directory and a small file, each a block. */
 const OF_ONE = 2 * 4096
@@ -38,4 +38,17 @@ test('above the limit, the code that was used longest ago is removed, and none t
   used.release()
   await eventually(() => !existsSync(used.folder))
   for (const [text, placed] of inUse.slice(1)) assert.ok(await stays(text, placed), text)
+})
+
+test('code that could not be placed is placed at its next use', async (t) => {
+  const origin = openOrigin()
+  const cache = await openCache(t, { fetch: origin.fetch })
+  const code = openFunctionCode(cache, newFolder(t))
+  const list = JSON.stringify({ version: 1, files: [], links: [], environment: { A: '1' } })
+  const { sha256, size } = fileOf(Buffer.from(list))
+  await assert.rejects(code.place('team_1', { digest: sha256, size }))
+  origin.add(list)
+  const { environment, release } = await code.place('team_1', { digest: sha256, size })
+  assert.deepEqual(environment, { A: '1' })
+  release()
 })

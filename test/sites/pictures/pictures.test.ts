@@ -122,6 +122,14 @@ test('a server that redirects to an address that is not public, redirects for ev
     if (url === '/ok') return response.writeHead(307, { location: '/picture' }).end()
     if (url === '/picture') return response.end(PNG)
     if (url === '/file') return response.writeHead(302, { location: 'file:///etc/passwd' }).end()
+    if (url === '/nowhere') return response.writeHead(302).end()
+    if (url === '/unclear') return response.writeHead(302, { location: 'http://' }).end()
+    if (url === '/secret') return response.writeHead(401).end()
+    if (url === '/broken') return response.writeHead(500).end()
+    if (url?.startsWith('/far/')) {
+      const left = Number(url.slice('/far/'.length))
+      return left === 0 ? response.end(PNG) : response.writeHead(308, { location: `/far/${left - 1}` }).end()
+    }
     if (url === '/circle') return response.writeHead(301, { location: '/circle' }).end()
     if (url === '/closed') return response.writeHead(403).end()
     if (url === '/gone') return response.writeHead(404).end()
@@ -133,13 +141,18 @@ test('a server that redirects to an address that is not public, redirects for ev
     more()
   })
   const { picture } = await show(t)
-  assert.equal((await picture(`${other.origin}/ok`)).status, 200)
+  for (const path of ['ok', 'far/3']) assert.equal((await picture(`${other.origin}/${path}`)).status, 200, path)
   const codes: Record<string, string> = {
     inside: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_FAILED',
     file: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_FAILED',
     circle: 'OPTIMIZED_EXTERNAL_IMAGE_TOO_MANY_REDIRECTS',
     closed: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_UNAUTHORIZED',
     gone: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_INVALID',
+    nowhere: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_INVALID',
+    unclear: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_INVALID',
+    'far/4': 'OPTIMIZED_EXTERNAL_IMAGE_TOO_MANY_REDIRECTS',
+    secret: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_UNAUTHORIZED',
+    broken: 'OPTIMIZED_EXTERNAL_IMAGE_REQUEST_FAILED',
     huge: 'INVALID_IMAGE_OPTIMIZE_REQUEST',
     endless: 'INVALID_IMAGE_OPTIMIZE_REQUEST',
   }

@@ -163,6 +163,10 @@ test('an answer with a cookie is for one visitor, and is never shown to another'
   const cookies = seen.map(({ answered }) => String(answered['set-cookie']))
   assert.equal(new Set(cookies).size, 3, cookies.join())
   assert.ok(seen.every(({ cached }) => cached === 'MISS'))
+  await post('go')
+  const alone = await see()
+  assert.deepEqual([alone.cached, alone.answered['set-cookie']], ['MISS', undefined])
+  assert.deepEqual([(await see()).cached, (await see()).page], ['HIT', alone.page], 'one without a cookie is kept')
 })
 
 test('a page stays while its renewal fails, and the words of an error are not shown', async (t) => {

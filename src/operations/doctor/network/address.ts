@@ -14,7 +14,7 @@ export async function checkAddress({ host, publicUrl, tls }: Config): Promise<Fi
   const { well, worry, wrong } = findingsAbout('address')
   const name = publicUrl === undefined ? host : new URL(publicUrl).hostname
   const findings: Finding[] = []
-  if (publicUrl !== undefined && isIP(name.replace(/^\[|\]$/g, '')) === 0 && !(await resolves(name))) {
+  if (publicUrl !== undefined && isIP(name.replace(/[[\]]/g, '')) === 0 && !(await resolves(name))) {
     const found = `${name} of BERTH_PUBLIC_URL does not resolve here: links in emails and pages do not work`
     findings.push(wrong(found, 'create its DNS record, or correct BERTH_PUBLIC_URL'))
   }

@@ -23,7 +23,7 @@ export async function checkCertificate({ tls, publicUrl, host }: Config): Promis
   else findings.push(days < SOON_DAYS ? worry(left, renew) : well(left))
   if (leaf.validFromDate.getTime() > Date.now())
     findings.push(wrong(`${tls.cert} is not good before ${leaf.validFromDate.toISOString()}`))
-  const name = (publicUrl === undefined ? host : new URL(publicUrl).hostname).replace(/^\[|\]$/g, '')
+  const name = (publicUrl === undefined ? host : new URL(publicUrl).hostname).replace(/[[\]]/g, '')
   if ((isIP(name) === 0 ? leaf.checkHost(name) : leaf.checkIP(name)) === undefined) {
     const found = `it is not for ${name}, but for ${leaf.subjectAltName ?? leaf.subject}`
     const advice = 'set BERTH_PUBLIC_URL to a name of the certificate, or get one for this name'
