@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { file, tgz } from '../delivery/archive/tar.ts'
+import { hashOf } from '../faults/deploying.ts'
 import { whyNoSandbox } from '../faults/function-place.ts'
 import { labSkipReason } from '../sandbox/lab.ts'
 import { HOSTILE, IMPORTS } from './builds/hostile.ts'
@@ -91,4 +93,34 @@ test('a registry that is slow, and a lock that lies, end a build with what is wr
       assert.match(built.message, message, said)
       assert.deepEqual(scene.lab.arrived(), [], 'the services of the host see nothing')
     })
+})
+
+/** An archive of so many files, one of which is the page of its site. */
+function packSource(files: number): Buffer {
+  const others = Array.from({ length: files - 1 }, (_, at) => file(`data/${at % 100}/${at}.txt`, `${at}`))
+  return tgz(file('public/index.html', '<h1>many</h1>'), ...others)
+}
+
+test('a source of 20,000 files is built, and one of 20,001 is refused at the create', {
+  skip,
+  timeout: HOUR_MS,
+}, async (t) => {
+  // Those of the source, and of the output.
+  const scene = await openScene(t, { BERTH_BUILD_FILES: '60000' })
+  const { send, build } = scene
+  await createProject(scene, { name: 'many' })
+  const createOf = async (files: number) => {
+    const bytes = packSource(files)
+    const sha = hashOf('sha1', bytes)
+    assert.equal((await send('POST', '/v2/files', bytes, { 'x-now-digest': sha })).status, 200)
+    return { name: 'many', files: [{ file: '.vercel/source.tgz', sha, size: bytes.length, mode: 0o100644 }] }
+  }
+  const refused = await send('POST', '/v13/deployments?forceNew=1', await createOf(20_001))
+  assert.equal(refused.status, 400)
+  assert.match(refused.body.error.message, /The archive has more than 20000 files/)
+  const began = performance.now()
+  const built = await build(await createOf(20_000))
+  sayFigure(`a source of 20,000 files: ${((performance.now() - began) / 1000).toFixed(1)} s`)
+  assert.equal(built.state, 'READY', built.message)
+  assert.ok(built.lines.some(({ text }) => text === 'Copied 20000 files of the source.'))
 })
