@@ -16,7 +16,7 @@ const MAX_ITERATION_MS = 5
 const MAX_WAITING = 256
 const MAX_WAIT_MS = 10_000
 /** How long an owner of a bulk write begins no other: as long as it took, and for each MiB that was read. */
-const MAX_REST_MS = 25
+const MAX_REST_MS = 250
 const REST_MS_PER_BYTE = 25 / 1024 ** 2
 /** Bodies above this size count as bulk writes. */
 const BULK_BYTES = 8 * 1024
